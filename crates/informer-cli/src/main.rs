@@ -1,0 +1,2 @@
+//! crates/informer-cli
+fn main() {}

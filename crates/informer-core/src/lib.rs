@@ -1,0 +1,24 @@
+//! The pure state machines of the `informer` library.
+//!
+//! Nothing here does IO, reads a clock, draws a random number or runs user code: time comes in as
+//! [`Now`], randomness as a seed, the server's answers as [`reflector::Input`] values, and what is to be
+//! done comes out of `poll_output`. Users want the `informer` crate; this one is pinned exactly by it and
+//! makes no promises of its own.
+//!
+//! Bad input is turned away before it reaches this crate. What remains can fail only by a broken invariant,
+//! and then it panics with the invariant as its message.
+
+pub mod reflector;
+
+mod delta;
+mod notification;
+
+mod object;
+mod rng;
+mod time;
+
+pub use delta::{Deletion, Delta, Entry, Identity, Replacement};
+pub use notification::{LastState, Notification};
+pub use object::{IndexValues, Item, KeyParseError, Object, ObjectKey, ResourceVersion, Uid};
+pub use rng::Rng;
+pub use time::{Mono, Now};

@@ -1,0 +1,13 @@
+// Command apiserver is the kube-apiserver of the Kubernetes release pinned in go.mod.
+package main
+
+import (
+	"os"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+)
+
+func main() {
+	os.Exit(cli.Run(app.NewAPIServerCommand()))
+}
