@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Item, Object, ObjectKey, ResourceVersion, Uid};
+use crate::{Item, LastState, Object, ObjectKey, ResourceVersion, Uid};
 
 /// One change on its way from the server to the store.
 #[derive(Debug)]
@@ -28,6 +28,19 @@ pub enum Delta<V> {
     Undecodable(Identity),
 }
 
+impl<V> Delta<V> {
+    /// The key of the one object concerned; `None` if the delta is about the whole collection.
+    pub fn key(&self) -> Option<&ObjectKey> {
+        match self {
+            Self::Added(item) | Self::Updated(item) | Self::Replaced(item) => Some(&item.object.key),
+            Self::Deleted(deletion) => Some(&deletion.identity.key),
+            Self::Undecodable(identity) => Some(&identity.key),
+            Self::Sync(key) => Some(key),
+            Self::ReplacedAll(_) | Self::SyncAll | Self::Bookmark(_) => None,
+        }
+    }
+}
+
 /// Who an object is, known even when the rest of it cannot be decoded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Identity {
@@ -44,15 +57,36 @@ pub struct Identity {
 pub struct Deletion<V> {
     /// Who it was; the version is the one at which it is absent.
     pub identity: Identity,
-    /// Its final state as the server sent it; `None` if that could not be decoded or was not sent.
+    /// Its final state, at the very version of `identity`, as the server sent it; `None` if that could not be decoded or
+    /// was not sent. A queue used alone may put an earlier state here, see [`state`](Self::state).
     pub last_state: Option<Arc<Object<V>>>,
 }
 
-/// A list of the whole collection.
+impl<V> Deletion<V> {
+    /// What this says of the object's end: `Known` if the last state is the one at the deletion's own version.
+    pub fn state(&self) -> LastState<V> {
+        match &self.last_state {
+            Some(last)
+                if last.uid == self.identity.uid
+                    && last.version == self.identity.version
+                    && !last.version.is_empty() =>
+            {
+                LastState::Known(Arc::clone(last))
+            }
+            Some(last) => LastState::Stale(Arc::clone(last)),
+            None => LastState::Unknown,
+        }
+    }
+}
+
+/// A list of the whole collection, or of one namespace of it.
 #[derive(Debug)]
 pub struct Replacement<V> {
     /// The version of the list.
     pub version: ResourceVersion,
+    /// The namespace that was listed, or `None` for all: stored objects of other namespaces are not concerned, neither
+    /// deleted nor looked at.
+    pub namespace: Option<Arc<str>>,
     /// Its entries; if a key occurs twice the later one counts.
     pub entries: Vec<Entry<V>>,
     /// False if some item could not even be identified: then a stored key that is absent may still exist,

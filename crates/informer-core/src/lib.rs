@@ -10,15 +10,27 @@
 
 pub mod reflector;
 
+mod backlog;
+mod backoff;
 mod delta;
+mod delta_fifo;
+mod indexer;
+mod informer;
 mod notification;
 
 mod object;
 mod rng;
+mod selector;
 mod time;
 
+pub use backlog::{Backlog, BacklogCounters, BacklogOptions, Overflow};
+pub use backoff::{Backoff, BackoffOptions};
 pub use delta::{Deletion, Delta, Entry, Identity, Replacement};
+pub use delta_fifo::{DeltaFifo, Deltas};
+pub use indexer::{ApplyOptions, IndexId, Indexer, Snapshot};
+pub use informer::{HandlerId, Informer, InformerOptions, InformerOutput, MIN_RESYNC};
 pub use notification::{LastState, Notification};
 pub use object::{IndexValues, Item, KeyParseError, Object, ObjectKey, ResourceVersion, Uid};
 pub use rng::Rng;
+pub use selector::{Selector, SelectorParseError, SelectorParseErrorKind};
 pub use time::{Mono, Now};

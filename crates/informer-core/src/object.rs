@@ -265,6 +265,15 @@ pub struct Object<V> {
     pub value: Arc<V>,
 }
 
+/// An object reads like its value: `pod.metadata` is `pod.value.metadata`.
+impl<V> std::ops::Deref for Object<V> {
+    type Target = V;
+
+    fn deref(&self) -> &V {
+        &self.value
+    }
+}
+
 impl<V> fmt::Debug for Object<V> {
     /// Without the value, which may be a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -274,7 +283,8 @@ impl<V> fmt::Debug for Object<V> {
 
 /// The values of one object under each index, by the index's position: computed outside, stored inside.
 ///
-/// Shorter than the number of indices means: no value under the rest.
+/// Shorter than the number of indices means that nobody computed the rest: the object is
+/// [`unindexed`](crate::Indexer::unindexed) there. No value is an empty slice.
 pub type IndexValues = Box<[Box<[Arc<str>]>]>;
 
 /// An object on its way into the store, with its index values.

@@ -1,1 +1,116 @@
-//! informer
+//! A live, indexed, local copy of a Kubernetes cluster's objects, and the means to act on every change.
+//!
+//! A program says which resource it cares about. It gets a cache that is complete and true to the server, indices and listers
+//! to read it, and every change delivered in order to every handler: through restarts, lost versions, broken connections and
+//! bad bytes. The words are client-go's: [`SharedInformerFactory`], [`SharedInformer`], [`EventHandler`], [`Lister`],
+//! [`Store`], [`Reflector`], [`DeltaFifo`], [`Indexer`].
+//!
+//! ```
+//! # use informer_testserver::TestServer;
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let server = TestServer::builder().build();
+//! # let client = kube::Client::new(server.clone(), "default");
+//! use std::time::Duration;
+//! use informer::{EventHandler, SharedInformerFactory};
+//! use k8s_openapi::api::core::v1::Pod;
+//!
+//! // let client = informer::client(kube::Config::infer().await?)?;
+//! let factory = SharedInformerFactory::new(client).resync(Duration::from_secs(600));
+//! let pods = factory.informer::<Pod>()?;
+//! let by_node = pods.add_index("node", |pod: &Pod| pod.spec.as_ref()?.node_name.clone());
+//!
+//! pods.add_event_handler(
+//!     EventHandler::new()
+//!         .on_added(|pod, in_initial_list| println!("+ {} ({in_initial_list})", pod.key))
+//!         .on_updated(|old, new| println!("~ {}: {} -> {}", new.key, old.version, new.version))
+//!         .on_deleted(|key, last_state| println!("- {key}: {last_state:?}")),
+//! );
+//!
+//! factory.start();
+//! factory.wait_for_sync(Duration::from_secs(30)).await?; // the error says who is not synced, in which phase, and why
+//!
+//! let pod = pods.lister().namespace("team-a").get("web-0"); // Option<Arc<Pod>>
+//! let web = pods.lister().list(&"app=web,tier!=cache".parse()?);
+//! let here = by_node.get("node-7");
+//! let world = pods.snapshot(); // everything, at one resourceVersion
+//! # assert!(pod.is_none() && web.is_empty() && here.is_empty() && world.is_empty());
+//! # factory.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The parts
+//!
+//! [`ListWatch`] (an API server's resource: [`ResourceListWatch`]; any function: [`list_watch_fn`]) yields bytes. They are split
+//! into items as they arrive, identified, and only what is new is decoded by a [`Format`] ([`Typed`], [`Dynamic`],
+//! [`MetadataOnly`]). The reflector decides what to ask next. Changes go through a queue into the store, all that came up to one
+//! version at once, and from there to handlers and streams. Each part can be used alone: a [`Reflector`] into a store of yours, a
+//! [`DeltaFifo`], an [`Indexer`], the unshared [`new_informer`].
+//!
+//! # Which client
+//!
+//! [`client`] builds one for informers. A `kube::Client` made by kube works too, but then: kube's retry layer repeats a refused
+//! request up to 15 times below the informer, whose own back-off and error reports then come late; failures are logged at ERROR by
+//! kube for each attempt; a half-open connection is noticed by the informer's own deadline alone (60 to 90 s).
+//!
+//! # Cancelling, panics, secrets
+//!
+//! Every wait has a deadline or can be dropped. Panics of handlers, transforms and index functions are caught and counted. No
+//! object's contents ever reach a log, an error or a `Debug` text of this crate; names and versions do.
+
+mod client;
+mod clock;
+mod controller;
+mod decoder;
+mod driver;
+mod error;
+mod event_handler;
+mod exchange;
+mod factory;
+mod failure;
+mod format;
+mod index;
+mod informer_builder;
+mod list_watch;
+mod listener;
+mod lister;
+mod raw_object;
+mod reflector;
+mod registration;
+mod shared_informer;
+mod status;
+mod store;
+mod subscription;
+mod trouble;
+
+pub use client::client;
+pub use controller::{Controller, new_informer, new_informer_with};
+pub use error::{BuildError, NotSynced, SyncError, WaitError};
+pub use event_handler::EventHandler;
+pub use factory::SharedInformerFactory;
+pub use format::{Dynamic, Format, Metadata, MetadataOnly, Pairs, Typed};
+pub use index::Index;
+pub use informer_builder::InformerBuilder;
+pub use informer_core::reflector::{
+    Failure, FailureKind, ListRequest, NotFoundPolicy, ReflectorOptions, Request, RequestKind, Trouble,
+    WatchRequest,
+};
+pub use informer_core::{
+    ApplyOptions, BackoffOptions, Deletion, Delta, DeltaFifo, Entry, Identity, IndexId, Indexer, Item,
+    LastState, Notification, Object, ObjectKey, Overflow, Replacement, ResourceVersion, Selector,
+    SelectorParseError, Snapshot, Uid,
+};
+pub use informer_wire::Limits;
+pub use kube;
+pub use list_watch::{BoxError, ByteBody, ListWatch, RequestOptions, ResourceListWatch, list_watch_fn};
+pub use listener::{Batch, ListenerStats};
+pub use lister::Lister;
+pub use raw_object::{DecodeError, RawObject};
+pub use reflector::{Reflector, ReflectorStore};
+pub use registration::Registration;
+pub use shared_informer::SharedInformer;
+pub use status::{Phase, Status};
+pub use store::Store;
+pub use subscription::Subscription;
+pub use trouble::TroubleReport;

@@ -229,7 +229,7 @@ pub enum Trouble {
         /// When the next attempt starts, from now.
         retry_in: Duration,
     },
-    /// The server ends watches at once, without an event.
+    /// The server ends watches at once, without an event or again and again.
     ShortWatches {
         /// How many in a row.
         count: u32,
@@ -263,6 +263,21 @@ pub enum Trouble {
         /// What was seen before.
         seen: ResourceVersion,
         /// What came then.
+        got: ResourceVersion,
+    },
+    /// The server sent a bookmark older than what came before it in the same stream: it is broken, and the collection is
+    /// listed again.
+    BookmarkWentBack {
+        /// What was seen before.
+        seen: ResourceVersion,
+        /// What came then.
+        got: ResourceVersion,
+    },
+    /// A consistent list is older than what was seen before: the server was restored from a backup. It is believed.
+    OlderList {
+        /// What was seen before.
+        seen: ResourceVersion,
+        /// The version of the list.
         got: ResourceVersion,
     },
     /// Versions are not numbers here: they cannot be compared, and going back cannot be noticed.

@@ -1,0 +1,45 @@
+//! Why a command ends without success, as the last line on stderr.
+
+use crate::{
+    args::UsageError, config::ConfigError, discovery::UnknownResource, errors::RequestError,
+    output::WriteError, serve::ServeError, text::escape,
+};
+use std::io;
+
+/// Everything a command can fail with. Its text is the whole line, prefix included.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum Failure {
+    #[error("error: {0}")]
+    Usage(#[from] UsageError),
+    #[error("error: {0}")]
+    Config(#[from] ConfigError),
+    #[error("{0}")]
+    Request(#[from] RequestError),
+    #[error("error: {0}")]
+    UnknownResource(#[from] UnknownResource),
+    #[error("error: the server does not let anybody {verb} {resource}")]
+    Unable { resource: String, verb: &'static str },
+    #[error("error: {0}")]
+    Client(String),
+    #[error("error: {}", escape(.0))]
+    NotSynced(String),
+    #[error("Error from server (NotFound): {resource} \"{}\" not found", escape(name))]
+    Missing { resource: String, name: String },
+    #[error("error: cannot write the output: {0}")]
+    Write(io::Error),
+    #[error("error: {0}")]
+    Serve(#[from] ServeError),
+    /// Nobody reads our output any more. Not worth a word.
+    #[error("the output was closed")]
+    Closed,
+}
+
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Closed => Self::Closed,
+            WriteError::Failed(error) => Self::Write(error),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A `kube::Client` made for informers: no retry below ours, no decompression, nothing logged, TCP keep-alive.
+
+use std::time::Duration;
+
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use kube::client::{Body, ConfigExt};
+use kube::{Client, Config};
+use tower::ServiceBuilder;
+
+/// How long a TCP connection may be silent before the kernel probes the peer.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// Between probes; with the kernel's few retries a dead peer is noticed about 45 s after its last word.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEP_ALIVE_RETRIES: u32 = 3;
+/// The time to connect, if the configuration sets none: a reflector tries again anyway.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A client whose list and watch behaviour is decided by the informer alone.
+///
+/// It differs from `Client::try_from(config)`: kube's retry layer (it repeats 429, 503 and 504 up to 15 times below the
+/// caller), its decompression (it decodes only the first gzip member of a watch), its tracing (it logs each failure at
+/// ERROR) and its read timeout are left out, and TCP keep-alive is on. It serves for other calls (`Api::create`, …) just
+/// as well. With a proxy configured it is kube's own client, without the retry.
+///
+/// A client built by kube works with informers too: what is lost then is said in the crate's documentation.
+///
+/// # Errors
+/// If the configuration's credentials or certificates cannot be used.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = informer::client(kube::Config::infer().await?)?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn client(mut config: Config) -> Result<Client, kube::Error> {
+    if config.proxy_url.is_some() {
+        config.default_retry = false;
+        config.read_timeout = None;
+        return Client::try_from(config);
+    }
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_keepalive(Some(KEEP_ALIVE));
+    connector.set_keepalive_interval(Some(KEEP_ALIVE_INTERVAL));
+    connector.set_keepalive_retries(Some(KEEP_ALIVE_RETRIES));
+    connector.set_connect_timeout(Some(config.connect_timeout.unwrap_or(CONNECT_TIMEOUT)));
+    connector.set_nodelay(true);
+    #[cfg(feature = "rustls")]
+    let connector = config.rustls_https_connector_with_connector(connector)?;
+    #[cfg(not(feature = "rustls"))]
+    if config.cluster_url.scheme() == Some(&http::uri::Scheme::HTTPS) {
+        return Err(kube::Error::TlsRequired);
+    }
+    let transport: hyper_util::client::legacy::Client<_, Body> =
+        hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(crate::BoxError::from)
+        .service(transport);
+    Ok(Client::new(service, config.default_namespace))
+}

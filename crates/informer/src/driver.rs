@@ -1,0 +1,293 @@
+//! One task an informer: waits, feeds the machine, carries out what it says. It decides nothing.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::stream::BoxStream;
+use futures_util::{FutureExt, StreamExt};
+use informer_core::reflector::{Input, Phase, RequestId};
+use informer_core::{HandlerId, Informer, InformerOutput, Mono, ResourceVersion};
+use informer_wire::Limits;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::decoder::Decoder;
+use crate::exchange::exchange;
+use crate::index::IndexRegistry;
+use crate::list_watch::ListWatch;
+use crate::listener::Listener;
+use crate::store::StoreShared;
+use crate::trouble::Reporter;
+
+/// Inputs that are there already are applied together, up to this many batches: readers and handlers then see one change
+/// instead of many, and nobody waits long.
+const MAX_INPUTS_AT_ONCE: usize = 32;
+/// After a panic of our own the driver starts over, not sooner than this.
+const RESTART_DELAY: Duration = Duration::from_secs(1);
+
+/// What the driver, the readers and the informer's handles share.
+pub(crate) struct Shared<V> {
+    /// What is watched, for messages.
+    pub(crate) name: Arc<str>,
+    /// One source a scope, in the machine's order.
+    pub(crate) sources: Vec<Arc<dyn ListWatch>>,
+    pub(crate) decoder: Arc<Decoder<V>>,
+    pub(crate) store: Arc<StoreShared<V>>,
+    pub(crate) indexes: Arc<IndexRegistry<V>>,
+    pub(crate) machine: Mutex<Machine<V>>,
+    /// Wakes the driver: a handler came, or made room.
+    pub(crate) poke: Arc<Notify>,
+    pub(crate) progress: watch::Sender<Progress>,
+    pub(crate) reporter: Reporter,
+    pub(crate) clock: Clock,
+    pub(crate) limits: Limits,
+    pub(crate) hash_seed: u64,
+}
+
+pub(crate) struct Machine<V> {
+    pub(crate) informer: Informer<V>,
+    pub(crate) listeners: BTreeMap<HandlerId, Arc<Listener<V>>>,
+    pub(crate) health: Health,
+}
+
+/// What is told of an informer's life and not needed for it.
+#[derive(Default)]
+pub(crate) struct Health {
+    pub(crate) last_input: Option<Mono>,
+    pub(crate) requests: u64,
+    pub(crate) last_error: Option<String>,
+    /// What a panic of our own said, until things work again.
+    pub(crate) failed: Option<String>,
+}
+
+/// What waiters wait for.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Progress {
+    pub(crate) synced: bool,
+    pub(crate) version: Option<ResourceVersion>,
+    pub(crate) listing: usize,
+}
+
+impl<V> Shared<V> {
+    pub(crate) fn machine(&self) -> MutexGuard<'_, Machine<V>> {
+        // Only a fault of ours poisons it, and `supervise` starts the machine over.
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Drives until stopped, and starts over if a fault of ours ends the driver: never silence.
+pub(crate) async fn supervise<V: Send + Sync + 'static>(shared: Arc<Shared<V>>, stop: CancellationToken) {
+    loop {
+        let driver = Driver { shared: Arc::clone(&shared), exchanges: Vec::new(), turn: 0 };
+        let Err(panic) = AssertUnwindSafe(driver.run(&stop)).catch_unwind().await else { return };
+        let message = panic_message(&*panic).to_owned();
+        tracing::error!(
+            informer = &*shared.name,
+            panic = message,
+            "informer failed, it starts over with a relist"
+        );
+        {
+            let mut machine = shared.machine();
+            machine.health.failed = Some(message);
+            machine.informer.reset(shared.clock.now());
+        }
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(RESTART_DELAY) => {}
+        }
+    }
+}
+
+struct Driver<V> {
+    shared: Arc<Shared<V>>,
+    /// What is under way, one for each scope at most.
+    exchanges: Vec<(RequestId, BoxStream<'static, Input<V>>)>,
+    /// Which exchange is asked first, so that none starves.
+    turn: usize,
+}
+
+impl<V: Send + Sync + 'static> Driver<V> {
+    async fn run(mut self, stop: &CancellationToken) {
+        self.shared.machine().informer.start(self.shared.clock.now());
+        let poke = Arc::clone(&self.shared.poke);
+        let mut wake = self.carry_out();
+        while !stop.is_cancelled() {
+            if self.is_blocked() {
+                // A handler asked to be waited for: the socket is not read, and no deadline of a reader counts.
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => break,
+                    () = poke.notified() => continue,
+                }
+            }
+            // What has arrived comes before timers: after a pause, silence is ours and not the server's.
+            let first = self.next_input().now_or_never();
+            let first = match first {
+                Some(first) => Some(first),
+                None => {
+                    let clock = self.shared.clock;
+                    let timer = async move {
+                        match wake {
+                            Some(at) => tokio::time::sleep_until(clock.instant(at)).await,
+                            None => std::future::pending().await,
+                        }
+                    };
+                    tokio::select! {
+                        biased;
+                        () = stop.cancelled() => break,
+                        input = self.next_input() => Some(input),
+                        () = poke.notified() => None,
+                        () = timer => None,
+                    }
+                }
+            };
+            if let Some(first) = first {
+                self.feed(first);
+                for _ in 1..MAX_INPUTS_AT_ONCE {
+                    let Some(next) = self.next_input().now_or_never() else { break };
+                    self.feed(next);
+                }
+                tokio::task::consume_budget().await;
+            }
+            wake = self.carry_out();
+        }
+        self.shared.machine().informer.stop(self.shared.clock.now());
+        self.carry_out();
+    }
+
+    fn is_blocked(&self) -> bool {
+        self.shared.machine().listeners.values().any(|listener| listener.is_full())
+    }
+
+    async fn next_input(&mut self) -> (RequestId, Input<V>) {
+        poll_fn(|cx| {
+            let mut asked = 0;
+            while asked < self.exchanges.len() {
+                let position = (self.turn + asked) % self.exchanges.len();
+                let (id, stream) = &mut self.exchanges[position];
+                match stream.poll_next_unpin(cx) {
+                    Poll::Pending => asked += 1,
+                    Poll::Ready(Some(input)) => {
+                        self.turn = position + 1;
+                        return Poll::Ready((*id, input));
+                    }
+                    Poll::Ready(None) => {
+                        drop(self.exchanges.remove(position));
+                        self.turn = 0;
+                        asked = 0;
+                    }
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    fn feed(&self, (id, input): (RequestId, Input<V>)) {
+        let now = self.shared.clock.now();
+        let mut machine = self.shared.machine();
+        if !matches!(input, Input::Failed(_)) {
+            machine.health.last_input = Some(now.mono);
+        }
+        machine.informer.handle(now, id, input);
+    }
+
+    /// Does what the machine says until it has nothing more to say; answers when it wants to be asked again.
+    fn carry_out(&mut self) -> Option<Mono> {
+        let shared = Arc::clone(&self.shared);
+        let mut troubles = Vec::new();
+        let mut guard = shared.machine();
+        let machine = &mut *guard;
+        let wake = loop {
+            let now = shared.clock.now();
+            match machine.informer.poll_output(now) {
+                InformerOutput::Send(scope, id, request) => {
+                    machine.health.requests += 1;
+                    let source = Arc::clone(&shared.sources[scope]);
+                    let stream =
+                        exchange(source, request, Arc::clone(&shared.decoder), shared.limits.clone());
+                    self.exchanges.push((id, stream.boxed()));
+                }
+                InformerOutput::Abort(id) => self.exchanges.retain(|(other, _)| *other != id),
+                InformerOutput::Apply => {
+                    machine.informer.prepare(|item| shared.indexes.complete(item));
+                    machine.informer.apply(&mut shared.store.write());
+                }
+                InformerOutput::Resync => machine.informer.resync(now, &shared.store.read()),
+                InformerOutput::Deliver(batch, handlers) => {
+                    for id in handlers {
+                        if let Some(listener) = machine.listeners.get(&id) {
+                            listener.push(Arc::clone(&batch));
+                        }
+                    }
+                }
+                InformerOutput::Trouble(scope, trouble) => troubles.push((scope, trouble)),
+                InformerOutput::Timeout(wake) => break wake,
+            }
+        };
+        self.drop_disconnected(machine);
+        if machine.informer.reflectors().all(|one| !one.is_failing() && one.phase() == Phase::Watching) {
+            machine.health.last_error = None;
+            machine.health.failed = None;
+        }
+        let progress = self.progress(machine);
+        for (_, trouble) in &troubles {
+            shared.reporter.note(&mut machine.health, trouble);
+        }
+        drop(guard);
+        shared.progress.send_if_modified(|old| {
+            let changed = *old != progress;
+            *old = progress;
+            changed
+        });
+        for (scope, trouble) in troubles {
+            // The user's function runs here, outside every lock.
+            shared.reporter.report(&shared.sources[scope].describe(), scope, trouble);
+        }
+        wake
+    }
+
+    fn drop_disconnected(&self, machine: &mut Machine<V>) {
+        let informer = &mut machine.informer;
+        machine.listeners.retain(|&id, listener| {
+            let keep = !listener.is_disconnected();
+            if !keep {
+                informer.remove_handler(id);
+                tracing::error!(
+                    informer = &*self.shared.name,
+                    "a handler fell behind and was disconnected, as it asked"
+                );
+            }
+            keep
+        });
+    }
+
+    fn progress(&self, machine: &mut Machine<V>) -> Progress {
+        let store = self.shared.store.read();
+        let listing = match machine.informer.phase(0) {
+            Phase::Listing { items, .. } | Phase::WatchListing { items } => items,
+            _ => 0,
+        };
+        let version = if self.shared.sources.len() == 1 {
+            Some(store.version().clone()).filter(|version| version.is_ordered())
+        } else {
+            machine.informer.version()
+        };
+        Progress { synced: store.has_synced(), version, listing }
+    }
+}
+
+/// What a panic said, if it said it in words.
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

@@ -1,0 +1,147 @@
+//! Indices: finding objects by what a function says of them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use informer_core::{IndexId, IndexValues, Item, Object, ObjectKey};
+
+use crate::store::StoreShared;
+
+type Values = Box<[Arc<str>]>;
+
+struct IndexFunction<V> {
+    name: String,
+    values: Box<dyn Fn(&V) -> Values + Send + Sync>,
+}
+
+/// The index functions of one informer, by position. They run outside the store's lock.
+pub(crate) struct IndexRegistry<V> {
+    functions: RwLock<Vec<Option<Arc<IndexFunction<V>>>>>,
+    errors: AtomicU64,
+}
+
+impl<V> IndexRegistry<V> {
+    pub(crate) fn new() -> Self {
+        Self { functions: RwLock::new(Vec::new()), errors: AtomicU64::new(0) }
+    }
+
+    /// How often an index function has panicked.
+    pub(crate) fn errors(&self) -> u64 {
+        self.errors.load(Ordering::Relaxed)
+    }
+
+    /// The object's values under every index.
+    pub(crate) fn values(&self, object: &Object<V>) -> IndexValues {
+        let functions = self.functions();
+        functions.iter().map(|function| self.call(function.as_deref(), object)).collect()
+    }
+
+    /// Adds what an item lacks that was decoded before an index was added.
+    pub(crate) fn complete(&self, item: &mut Item<V>) {
+        let functions = self.functions();
+        if item.index_values.len() < functions.len() {
+            let rest = &functions[item.index_values.len()..];
+            let mut values = std::mem::take(&mut item.index_values).into_vec();
+            values.extend(rest.iter().map(|function| self.call(function.as_deref(), &item.object)));
+            item.index_values = values.into();
+        }
+    }
+
+    fn functions(&self) -> Vec<Option<Arc<IndexFunction<V>>>> {
+        self.functions.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A panic costs the object its place in this one index, nothing else.
+    fn call(&self, function: Option<&IndexFunction<V>>, object: &Object<V>) -> Values {
+        let Some(function) = function else { return Box::new([]) };
+        catch_unwind(AssertUnwindSafe(|| (function.values)(&object.value))).unwrap_or_else(|_panic| {
+            self.errors.fetch_add(1, Ordering::Relaxed);
+            let index = &function.name;
+            // Without the panic's message, which may quote the object; the panic hook has shown it.
+            tracing::error!(index, key = %object.key, "index function panicked");
+            Box::new([])
+        })
+    }
+}
+
+/// A handle on one index: there is no name to mistype.
+pub struct Index<V> {
+    id: IndexId,
+    name: Arc<str>,
+    registry: Arc<IndexRegistry<V>>,
+    store: Arc<StoreShared<V>>,
+}
+
+impl<V: Send + Sync + 'static> Index<V> {
+    /// Adds an index and fills it. The caller keeps the store from being written meanwhile.
+    pub(crate) fn add<I>(
+        name: &str,
+        function: impl Fn(&V) -> I + Send + Sync + 'static,
+        registry: &Arc<IndexRegistry<V>>,
+        store: &Arc<StoreShared<V>>,
+    ) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Into<Arc<str>>,
+    {
+        let values = Box::new(move |value: &V| function(value).into_iter().map(Into::into).collect());
+        let function = Arc::new(IndexFunction { name: name.to_owned(), values });
+        registry.functions.write().unwrap_or_else(PoisonError::into_inner).push(Some(Arc::clone(&function)));
+        let id = store.write().add_index();
+        let stored = store.read().unindexed(id);
+        let values: Vec<_> = stored.iter().map(|object| registry.call(Some(&function), object)).collect();
+        let mut indexer = store.write();
+        for (object, values) in stored.iter().zip(values) {
+            indexer.set_index_values(id, &object.key, object, &values);
+        }
+        drop(indexer);
+        Self { id, name: name.into(), registry: Arc::clone(registry), store: Arc::clone(store) }
+    }
+
+    /// The objects with this value, each once, in no particular order. Costs time in proportion to their number.
+    #[doc(alias = "ByIndex")]
+    pub fn get(&self, value: &str) -> Vec<Arc<V>> {
+        self.store.read().by_index(self.id, value).map(|object| Arc::clone(&object.value)).collect()
+    }
+
+    /// The same with key, uid and version.
+    pub fn objects(&self, value: &str) -> Vec<Arc<Object<V>>> {
+        self.store.read().by_index(self.id, value).cloned().collect()
+    }
+
+    /// The keys of the objects with this value, sorted.
+    #[doc(alias = "IndexKeys")]
+    pub fn keys(&self, value: &str) -> Vec<ObjectKey> {
+        self.store.read().index_keys(self.id, value)
+    }
+
+    /// Every value that some object has, sorted.
+    #[doc(alias = "ListIndexFuncValues")]
+    pub fn values(&self) -> Vec<Arc<str>> {
+        self.store.read().index_values(self.id)
+    }
+
+    /// The name given when the index was added: for people.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Removes the index for every holder of a handle: it finds nothing from now on.
+    pub fn remove(self) {
+        let mut functions = self.registry.functions.write().unwrap_or_else(PoisonError::into_inner);
+        functions[self.id.0] = None;
+        self.store.write().remove_index(self.id);
+    }
+}
+
+impl<V> Clone for Index<V> {
+    fn clone(&self) -> Self {
+        Self {
+            id: self.id,
+            name: Arc::clone(&self.name),
+            registry: Arc::clone(&self.registry),
+            store: Arc::clone(&self.store),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Telling people what goes wrong: each trouble once, then again only when it changes.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+use informer_core::reflector::{FailureKind, Trouble};
+
+use crate::driver::Health;
+
+/// A trouble of an informer, as its watch-error handler is told of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct TroubleReport {
+    /// What is watched: `pods in team-a`.
+    pub informer: String,
+    /// What happened.
+    pub trouble: Trouble,
+    /// How often the very same was reported just before this: 0 the first time.
+    pub repeated: u64,
+}
+
+impl TroubleReport {
+    /// The trouble in one line, without the informer's name.
+    pub fn text(&self) -> String {
+        Text(&self.trouble).to_string()
+    }
+}
+
+impl fmt::Display for TroubleReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.informer, Text(&self.trouble))
+    }
+}
+
+/// Told of every trouble; see [`TroubleReport::repeated`].
+pub(crate) type WatchErrorHandler = Box<dyn Fn(&TroubleReport) + Send + Sync>;
+
+pub(crate) struct Reporter {
+    handler: Option<WatchErrorHandler>,
+    /// The last text of each scope, and how often it came.
+    last: Mutex<Vec<(String, u64)>>,
+}
+
+impl Reporter {
+    pub(crate) fn new(handler: Option<WatchErrorHandler>, scopes: usize) -> Self {
+        Self { handler, last: Mutex::new(vec![(String::new(), 0); scopes]) }
+    }
+
+    /// Keeps what `status()` shows until things work again. What does not keep an informer from being in step is no error of
+    /// its: an undecodable object is counted as stale.
+    pub(crate) fn note(&self, health: &mut Health, trouble: &Trouble) {
+        match trouble {
+            Trouble::Recovered
+            | Trouble::Undecodable { .. }
+            | Trouble::UnknownEvent { .. }
+            | Trouble::WatchListGivenUp { .. }
+            | Trouble::OpaqueVersions => {}
+            other => health.last_error = Some(Text(other).to_string()),
+        }
+    }
+
+    pub(crate) fn report(&self, informer: &str, scope: usize, trouble: Trouble) {
+        let text = Text(&trouble).stable();
+        let repeated = {
+            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            let (before, count) = &mut last[scope];
+            if *before == text {
+                *count += 1;
+            } else {
+                (*before, *count) = (text, 0);
+            }
+            *count
+        };
+        let report = TroubleReport { informer: informer.to_owned(), trouble, repeated };
+        log(&report);
+        if let Some(handler) = &self.handler
+            && catch_unwind(AssertUnwindSafe(|| handler(&report))).is_err()
+        {
+            tracing::error!(informer, "the watch-error handler panicked");
+        }
+    }
+}
+
+fn log(report: &TroubleReport) {
+    let TroubleReport { informer, trouble, repeated } = report;
+    let text = Text(trouble);
+    match trouble {
+        Trouble::Recovered => tracing::info!(informer, "{text}"),
+        Trouble::WatchListGivenUp { .. } | Trouble::UnknownEvent { .. } => {
+            tracing::debug!(informer, "{text}")
+        }
+        // Losing the version is part of a watch's life.
+        Trouble::RequestFailed { failure, .. } if failure.kind == FailureKind::Expired => {
+            tracing::debug!(informer, "{text}");
+        }
+        _ if *repeated > 0 => tracing::debug!(informer, repeated, "{text}"),
+        _ => tracing::warn!(informer, "{text}"),
+    }
+}
+
+struct Text<'a>(&'a Trouble);
+
+impl Text<'_> {
+    /// The text without what changes from one time to the next although nothing has changed.
+    fn stable(&self) -> String {
+        match self.0 {
+            Trouble::RequestFailed { request, failure, .. } => format!("{request}: {failure}"),
+            Trouble::ShortWatches { .. } => "short watches".into(),
+            other => Text(other).to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Trouble::RequestFailed { request, failure, retry_in } => {
+                write!(f, "{request} failed: {failure}; next try in {:.1} s", retry_in.as_secs_f64())
+            }
+            Trouble::ShortWatches { count } => {
+                write!(f, "the server ended {count} watches in a row at once, without an event")
+            }
+            Trouble::WatchListGivenUp { reason } => {
+                write!(f, "WatchList does not work here, LIST is used: {reason}")
+            }
+            Trouble::Undecodable { identity, reason } => {
+                let key = &identity.key;
+                write!(
+                    f,
+                    "{key} at version {} cannot be decoded, its last good state stays: {reason}",
+                    identity.version
+                )
+            }
+            Trouble::Unreadable { reason } => {
+                write!(f, "the server sent what is no object or event: {reason}")
+            }
+            Trouble::UnknownEvent { kind } => write!(f, "an event of unknown type {kind:?} was skipped"),
+            Trouble::VersionWentBack { key, seen, got } => {
+                write!(
+                    f,
+                    "the server went back in time: {key} came at version {got} after {seen}; listing again"
+                )
+            }
+            Trouble::OpaqueVersions => {
+                write!(f, "versions are not numbers here: order cannot be checked, wait_until does not work")
+            }
+            Trouble::MissingVersion => write!(f, "the list has no resourceVersion"),
+            Trouble::ResourceGone => {
+                write!(
+                    f,
+                    "the resource does not exist (any more); its objects count as deleted, and it is tried slowly"
+                )
+            }
+            Trouble::Recovered => write!(f, "works again"),
+            other => write!(f, "{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The library against the embedded API server, in process and under paused time.
+
+mod bytes_read;
+mod cache;
+mod handlers;
+mod lifecycle;
+mod safety;
+mod support;

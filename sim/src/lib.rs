@@ -1,0 +1,24 @@
+//! A seeded simulation of the whole informer machine against a model server.
+//!
+//! Time, interleaving and faults come from the seed. The machine is the real one; the server, the network and the shell
+//! are models. Named checkers judge each step, so a failing seed says what is wrong and repeats exactly.
+
+mod chaos;
+mod checkers;
+mod connection;
+mod dice;
+mod driver;
+mod faults;
+mod handler;
+mod load;
+mod model_server;
+mod mutant;
+mod plan;
+mod run;
+mod trace;
+mod value;
+
+pub use checkers::{Checker, Violation};
+pub use load::Load;
+pub use mutant::Mutant;
+pub use run::{CONVERGENCE, Config, Outcome, run};

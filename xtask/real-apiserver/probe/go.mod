@@ -1,0 +1,3 @@
+module informer.test/probe
+
+go 1.26.0
