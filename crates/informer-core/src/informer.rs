@@ -58,6 +58,8 @@ pub struct Informer<V> {
     next_handler: u64,
     outputs: VecDeque<InformerOutput<V>>,
     running: bool,
+    /// Whether the store has had its first list.
+    synced: bool,
 }
 
 struct Scope<V> {
@@ -114,22 +116,26 @@ impl<V> Informer<V> {
             next_handler: 0,
             outputs: VecDeque::new(),
             running: false,
+            synced: false,
         };
         informer.scopes = informer.new_scopes(namespaces, reflector);
         informer
     }
 
     fn new_scopes(&mut self, namespaces: Vec<Option<Arc<str>>>, options: &ReflectorOptions) -> Vec<Scope<V>> {
-        let several = namespaces.len() > 1;
+        // Once the first list is there each scope goes on alone: none waits for another, and what one of them could not read
+        // keeps nothing alive in the others.
+        let together = namespaces.len() > 1 && !self.synced;
         let scope = |namespace: Option<Arc<str>>| {
             let options = match &namespace {
                 None => options.clone(),
                 Some(namespace) => options.clone().namespace(Arc::clone(namespace)),
             };
+            let reflector = Reflector::new(options, self.rng.next_u64());
             Scope {
-                reflector: Reflector::new(options, self.rng.next_u64()),
+                reflector: if self.synced { reflector.listed_before() } else { reflector },
                 namespace,
-                held: several.then(Vec::new),
+                held: together.then(Vec::new),
                 version: None,
             }
         };
@@ -200,6 +206,7 @@ impl<V> Informer<V> {
     /// Puts what was [prepared](Self::prepare) into the store, under the caller's one write lock, and prepares the deliveries.
     pub fn apply(&mut self, store: &mut Indexer<V>) {
         let notifications = store.apply(self.prepared.drain(..), self.options.apply);
+        self.synced = store.has_synced();
         if !notifications.is_empty() {
             let everybody = self.handlers.iter().map(|handler| handler.id).collect();
             self.outputs.push_back(InformerOutput::Deliver(notifications.into(), everybody));

@@ -3,8 +3,8 @@
 /// How deep objects and arrays may nest, counted from the outermost one of an item, a line or a scanned
 /// object.
 ///
-/// 128 is where serde_json stops too, so nothing that could be decoded is refused; and 128 levels fit into
-/// one `u128` of open brackets, so depth never costs memory.
+/// 128 is where serde_json stops too, so nothing that could be decoded is refused. Levels are counted, not
+/// stacked, so depth never costs memory.
 pub const DEPTH_LIMIT: u32 = 128;
 
 /// Bounds on lines, items and decompression.

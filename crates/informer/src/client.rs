@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use kube::client::{Body, ConfigExt};
@@ -16,6 +18,9 @@ const KEEP_ALIVE_RETRIES: u32 = 3;
 /// The time to connect, if the configuration sets none: a reflector tries again anyway.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Says in the server's audit log who asks; a configuration may name another.
+const AGENT: &str = concat!("informer/", env!("CARGO_PKG_VERSION"));
+
 /// A client whose list and watch behaviour is decided by the informer alone.
 ///
 /// It differs from `Client::try_from(config)`: kube's retry layer (it repeats 429, 503 and 504 up to 15 times below the
@@ -28,6 +33,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// # Errors
 /// If the configuration's credentials or certificates cannot be used.
 ///
+/// # Panics
+/// Outside of a tokio runtime.
+///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = informer::client(kube::Config::infer().await?)?;
@@ -39,6 +47,9 @@ pub fn client(mut config: Config) -> Result<Client, kube::Error> {
         config.default_retry = false;
         config.read_timeout = None;
         return Client::try_from(config);
+    }
+    if !config.headers.iter().any(|(name, _)| name == USER_AGENT) {
+        config.headers.push((USER_AGENT, HeaderValue::from_static(AGENT)));
     }
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);

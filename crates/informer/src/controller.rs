@@ -18,7 +18,7 @@ pub struct Controller<V> {
     informer: SharedInformer<V>,
 }
 
-/// A store of what `list_watch` lists, and the controller that keeps it up to date and tells `handler` of every change.
+/// A controller that keeps a store of what `list_watch` lists up to date, and tells `handler` of every change.
 ///
 /// ```
 /// # use informer_testserver::TestServer;
@@ -32,9 +32,10 @@ pub struct Controller<V> {
 /// let stop = CancellationToken::new();
 /// let synced = stop.clone();
 /// let handler = EventHandler::new().on_synced(move |_version| synced.cancel());
-/// let (namespaces, controller) = new_informer(ResourceListWatch::of::<Namespace>(client), Typed::<Namespace>::new(), handler)?;
+/// let source = ResourceListWatch::of::<Namespace>(client);
+/// let controller = new_informer(source, Typed::<Namespace>::new(), handler)?;
 /// controller.run(stop).await;
-/// assert!(namespaces.lister().get("default").is_some());
+/// assert!(controller.store().lister().get("default").is_some());
 /// # Ok(())
 /// # }
 /// ```
@@ -51,7 +52,7 @@ pub fn new_informer<F: Format>(
     list_watch: impl ListWatch,
     format: F,
     handler: EventHandler<F::Value>,
-) -> Result<(Store<F::Value>, Controller<F::Value>), BuildError> {
+) -> Result<Controller<F::Value>, BuildError> {
     new_informer_with(SharedInformer::builder(list_watch, format), handler)
 }
 
@@ -67,10 +68,10 @@ pub fn new_informer<F: Format>(
 pub fn new_informer_with<V: Send + Sync + 'static>(
     builder: InformerBuilder<V>,
     handler: EventHandler<V>,
-) -> Result<(Store<V>, Controller<V>), BuildError> {
+) -> Result<Controller<V>, BuildError> {
     let informer = builder.build()?;
     let _stays_registered = informer.add_event_handler(handler);
-    Ok((informer.store(), Controller { informer }))
+    Ok(Controller { informer })
 }
 
 impl<V: Send + Sync + 'static> Controller<V> {
@@ -79,6 +80,11 @@ impl<V: Send + Sync + 'static> Controller<V> {
         self.informer.start();
         stop.cancelled().await;
         self.informer.stop().await;
+    }
+
+    /// The store.
+    pub fn store(&self) -> Store<V> {
+        self.informer.store()
     }
 
     /// Whether the first list is in the store.

@@ -202,6 +202,7 @@ impl<V: Send + Sync + 'static> Driver<V> {
     fn carry_out(&mut self) -> Option<Mono> {
         let shared = Arc::clone(&self.shared);
         let mut troubles = Vec::new();
+        let mut fell_behind = 0;
         let mut guard = shared.machine();
         let machine = &mut *guard;
         let wake = loop {
@@ -222,8 +223,10 @@ impl<V: Send + Sync + 'static> Driver<V> {
                 InformerOutput::Resync => machine.informer.resync(now, &shared.store.read()),
                 InformerOutput::Deliver(batch, handlers) => {
                     for id in handlers {
-                        if let Some(listener) = machine.listeners.get(&id) {
-                            listener.push(Arc::clone(&batch));
+                        if let Some(listener) = machine.listeners.get(&id)
+                            && listener.push(Arc::clone(&batch))
+                        {
+                            fell_behind += 1;
                         }
                     }
                 }
@@ -241,6 +244,15 @@ impl<V: Send + Sync + 'static> Driver<V> {
             shared.reporter.note(&mut machine.health, trouble);
         }
         drop(guard);
+        if fell_behind > 0 {
+            // Once for each time: a handler that has caught up may fall behind again.
+            let informer = &*shared.name;
+            tracing::warn!(
+                informer,
+                handlers = fell_behind,
+                "slow handlers: from now on they get net changes only"
+            );
+        }
         shared.progress.send_if_modified(|old| {
             let changed = *old != progress;
             *old = progress;

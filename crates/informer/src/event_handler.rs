@@ -129,10 +129,8 @@ impl<V> EventHandler<V> {
     /// Makes the calls for one notification.
     pub(crate) fn call(&mut self, notification: &Notification<V>) {
         match notification {
-            Notification::Added { object, in_initial_list } => {
-                if self.matches(object) {
-                    self.added(object, *in_initial_list);
-                }
+            Notification::Added { object, in_initial_list } if self.matches(object) => {
+                self.added(object, *in_initial_list);
             }
             Notification::Updated { old, new } => match (self.matches(old), self.matches(new)) {
                 (true, true) => self.updated(old, new),
@@ -140,15 +138,13 @@ impl<V> EventHandler<V> {
                 (true, false) => self.deleted(&old.key, &LastState::Known(Arc::clone(old))),
                 (false, false) => {}
             },
-            Notification::Deleted { key, last_state } => {
-                if last_state.object().is_none_or(|object| self.matches(object)) {
-                    self.deleted(key, last_state);
-                }
+            Notification::Deleted { key, last_state }
+                if last_state.object().is_none_or(|object| self.matches(object)) =>
+            {
+                self.deleted(key, last_state);
             }
-            Notification::Resync { object } => {
-                if self.on_resync.is_some() && self.matches(object) {
-                    self.on_resync.iter_mut().for_each(|call| call(object));
-                }
+            Notification::Resync { object } if self.on_resync.is_some() && self.matches(object) => {
+                self.on_resync.iter_mut().for_each(|call| call(object));
             }
             Notification::Synced { version } => self.on_synced.iter_mut().for_each(|call| call(version)),
             Notification::Relisted { version } => self.on_relisted.iter_mut().for_each(|call| call(version)),

@@ -101,7 +101,7 @@ struct Reader<V> {
 }
 
 enum Framing {
-    List(Option<ListSplitter>),
+    List(Option<Box<ListSplitter>>),
     Watch {
         frames: WatchFrames,
         /// Whether the initial events of a WatchList are still coming.
@@ -128,7 +128,7 @@ impl<V: Send + Sync + 'static> Reader<V> {
             body,
             gzip: gzip.then(|| GzipMembers::new(limits.clone())),
             framing: match request {
-                Request::List(_) => Framing::List(Some(ListSplitter::new(limits))),
+                Request::List(_) => Framing::List(Some(Box::new(ListSplitter::new(limits)))),
                 Request::Watch(watch) => {
                     Framing::Watch { frames: WatchFrames::new(limits), initial: watch.initial_events }
                 }

@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{BuildError, NotSynced, SyncError};
 use crate::format::{Dynamic, Format, Metadata, MetadataOnly, Typed};
 use crate::informer_builder::InformerBuilder;
-use crate::list_watch::{ListWatch, RequestOptions, ResourceListWatch};
+use crate::list_watch::{ListWatch, RequestOptions, ResourceListWatch, Tweak};
 use crate::shared_informer::SharedInformer;
 use crate::status::Status;
-use crate::trouble::TroubleReport;
+use crate::trouble::{TroubleReport, WatchErrorHandler};
 
 /// Makes informers that share what they watch: whoever asks for the same resource in the same form gets the same informer.
 ///
@@ -58,9 +58,9 @@ struct Config {
     namespaces: Vec<String>,
     label_selector: String,
     field_selector: String,
-    tweak: Option<Arc<dyn Fn(&mut RequestOptions) + Send + Sync>>,
+    tweak: Option<Tweak>,
     resync: Option<Duration>,
-    watch_error_handler: Option<Arc<dyn Fn(&TroubleReport) + Send + Sync>>,
+    watch_error_handler: Option<WatchErrorHandler>,
 }
 
 #[derive(Default)]

@@ -21,7 +21,7 @@ pub(crate) fn transport(error: &BoxError) -> Failure {
         Some(io::ErrorKind::ConnectionRefused) => FailureKind::Refused,
         _ => FailureKind::Transport,
     };
-    Failure { kind, code: None, message: bounded(&chain(error.as_ref())), retry_after: None }
+    Failure { kind, code: None, message: bounded(&cause(error.as_ref())), retry_after: None }
 }
 
 /// The failure that a body brings which is not what the protocol says.
@@ -128,18 +128,20 @@ fn io_error<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e io::
     None
 }
 
-/// The error and its sources in one line, without what a source only repeats.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        let more = source.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
+/// The innermost cause, which names the matter (`Connection refused`, `UnknownIssuer`): what is around it only says that
+/// somebody was told.
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut connecting = false;
+    let mut innermost = error;
+    loop {
+        connecting |= innermost.to_string().contains("(Connect)");
+        match innermost.source() {
+            Some(source) => innermost = source,
+            None => break,
         }
-        next = source.source();
     }
-    text
+    let prefix = if connecting { "cannot connect: " } else { "" };
+    format!("{prefix}{innermost}")
 }
 
 fn bounded(text: &str) -> String {

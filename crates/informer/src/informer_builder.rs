@@ -10,7 +10,7 @@ use informer_wire::Limits;
 use crate::decoder::{Decode, Transform};
 use crate::error::BuildError;
 use crate::format::Format;
-use crate::list_watch::{BoxError, ListWatch};
+use crate::list_watch::{BoxError, ListWatch, Sources};
 use crate::shared_informer::{SharedInformer, default_reflector_options};
 use crate::store::Label;
 use crate::trouble::{TroubleReport, WatchErrorHandler};
@@ -18,7 +18,7 @@ use crate::trouble::{TroubleReport, WatchErrorHandler};
 /// Builds a [`SharedInformer`]; the defaults are right for almost everybody.
 #[must_use]
 pub struct InformerBuilder<V> {
-    pub(crate) sources: Vec<(Option<Arc<str>>, Arc<dyn ListWatch>)>,
+    pub(crate) sources: Sources,
     pub(crate) label: Label<V>,
     pub(crate) decode: Decode<V>,
     pub(crate) transform: Option<Transform<V>>,
@@ -36,10 +36,7 @@ impl<V: Send + Sync + 'static> InformerBuilder<V> {
         Self::of_sources(vec![(None, Arc::new(list_watch))], format)
     }
 
-    pub(crate) fn of_sources<F: Format<Value = V>>(
-        sources: Vec<(Option<Arc<str>>, Arc<dyn ListWatch>)>,
-        format: F,
-    ) -> Self {
+    pub(crate) fn of_sources<F: Format<Value = V>>(sources: Sources, format: F) -> Self {
         Self {
             sources,
             label: F::label,
@@ -92,7 +89,7 @@ impl<V: Send + Sync + 'static> InformerBuilder<V> {
     /// Told of every trouble, besides the log. Called from the informer's own task: it should not block.
     #[doc(alias = "SetWatchErrorHandler")]
     pub fn watch_error_handler(mut self, handler: impl Fn(&TroubleReport) + Send + Sync + 'static) -> Self {
-        self.watch_error_handler = Some(Box::new(handler));
+        self.watch_error_handler = Some(Arc::new(handler));
         self
     }
 

@@ -88,7 +88,10 @@ pub struct RequestOptions {
     pub extra: Vec<(String, String)>,
 }
 
-type Tweak = Arc<dyn Fn(&mut RequestOptions) + Send + Sync>;
+/// Changes requests before they are sent.
+pub(crate) type Tweak = Arc<dyn Fn(&mut RequestOptions) + Send + Sync>;
+/// The sources of one informer: one without a namespace, or one for each.
+pub(crate) type Sources = Vec<(Option<Arc<str>>, Arc<dyn ListWatch>)>;
 
 /// Lists and watches one resource of an API server through a [`kube::Client`].
 ///

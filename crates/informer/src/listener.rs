@@ -46,9 +46,15 @@ impl<V> Listener<V> {
         }
     }
 
-    pub(crate) fn push(&self, batch: Batch<V>) {
-        self.state().backlog.push(batch);
+    /// Appends a batch; says whether the backlog has passed its limit by that and is now conflated.
+    pub(crate) fn push(&self, batch: Batch<V>) -> bool {
+        let mut state = self.state();
+        let before = state.backlog.is_conflated();
+        state.backlog.push(batch);
+        let conflated = !before && state.backlog.is_conflated();
+        drop(state);
         self.filled.notify_one();
+        conflated
     }
 
     /// The next batch; `None` once closed.

@@ -35,7 +35,7 @@ impl<V> Seat<V> {
         let listener = Arc::new(Listener::new(backlog, shared.hash_seed, Arc::clone(&shared.poke)));
         let mut machine = shared.machine();
         let (id, first) = machine.informer.add_handler(shared.clock.now(), &shared.store.read(), resync);
-        listener.push(first);
+        let _conflated = listener.push(first);
         machine.listeners.insert(id, Arc::clone(&listener));
         drop(machine);
         // The driver has to know when its replay is due.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use informer_core::reflector::{FailureKind, Trouble};
 
@@ -34,7 +34,7 @@ impl fmt::Display for TroubleReport {
 }
 
 /// Told of every trouble; see [`TroubleReport::repeated`].
-pub(crate) type WatchErrorHandler = Box<dyn Fn(&TroubleReport) + Send + Sync>;
+pub(crate) type WatchErrorHandler = Arc<dyn Fn(&TroubleReport) + Send + Sync>;
 
 pub(crate) struct Reporter {
     handler: Option<WatchErrorHandler>,

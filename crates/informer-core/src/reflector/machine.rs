@@ -85,6 +85,13 @@ impl<V> Reflector<V> {
         }
     }
 
+    /// Says that the store holds a list of the collection already, read by an earlier reflector: the first one is then no
+    /// older than the present, and nothing stays if the resource is gone.
+    pub(crate) fn listed_before(mut self) -> Self {
+        self.has_listed = true;
+        self
+    }
+
     /// Starts reading, at once. Does nothing if it runs already.
     ///
     /// After [`stop`](Self::stop) the collection is read again, no older than what was seen before, and the store gets

@@ -1,8 +1,10 @@
 //! Starting, stopping, starting again, sharing, letting go.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use informer::{BuildError, ResourceListWatch, SharedInformerFactory, Typed};
+use informer::{BuildError, Phase, ResourceListWatch, SharedInformerFactory, Typed};
 use informer_testserver::{TestServer, Verb};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::core::ApiResource;
@@ -141,4 +143,32 @@ async fn sources_must_make_sense() {
     assert!(matches!(twice.err(), Some(BuildError::Sources(_))));
     let none = config_maps(&server).namespaces(Vec::<String>::new(), source).build();
     assert!(matches!(none.err(), Some(BuildError::Sources(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_the_driver_is_told_and_survived() {
+    let server = TestServer::new();
+    put(&server, "a", "1");
+    let inner = Arc::new(ResourceListWatch::of::<ConfigMap>(client(&server)));
+    let panics = Arc::new(AtomicUsize::new(0));
+    let left = Arc::clone(&panics);
+    let source = informer::list_watch_fn("configmaps", move |request: informer::Request| {
+        assert_eq!(left.swap(0, Ordering::SeqCst), 0, "as if we had a fault");
+        informer::ListWatch::send(&*inner, &request)
+    });
+    let informer = informer::SharedInformer::builder(source, Typed::<ConfigMap>::new()).build().unwrap();
+    let witness = Witness::default();
+    informer.add_event_handler(witness.handler());
+    informer.start();
+    caught_up(&informer, &server).await;
+    witness.expect(2).await;
+
+    panics.store(1, Ordering::SeqCst);
+    server.end_watches("configmaps").unwrap();
+    eventually("it says that it failed", || informer.status().phase == Phase::Failed).await;
+    assert!(informer.status().last_error.unwrap().contains("as if we had a fault"));
+    delete(&server, "a");
+    put(&server, "b", "1");
+    assert_eq!(witness.expect(3).await, ["Deleted a=1 Stale", "Added b=1", "Relisted"]);
+    eventually("it is well again", || informer.status().phase == Phase::Watching).await;
 }

@@ -2,7 +2,9 @@
 
 mod bytes_read;
 mod cache;
+mod custom_resource;
 mod handlers;
 mod lifecycle;
 mod safety;
+mod secrets;
 mod support;
