@@ -4,6 +4,7 @@ mod bytes_read;
 mod cache;
 mod custom_resource;
 mod handlers;
+mod large_lists;
 mod lifecycle;
 mod safety;
 mod secrets;
