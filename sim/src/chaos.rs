@@ -5,6 +5,7 @@ use std::time::Duration;
 use informer_core::reflector::Phase;
 use informer_core::{IndexId, Mono};
 
+use crate::checkers::Checker;
 use crate::dice::Dice;
 use crate::driver::{Sim, Timer};
 use crate::value::values;
@@ -17,6 +18,7 @@ impl Sim {
     /// One random thing, from outside.
     pub(crate) fn chaos(&mut self) {
         match self.rng.below(100) {
+            0..=5 if self.plan.restores => self.restore_server(),
             0..=17 => self.compact(),
             18..=24 => self.restart_server(),
             25..=34 => self.freeze(),
@@ -55,6 +57,16 @@ impl Sim {
         self.load.count("server restarts");
         self.note(&[21], || "the server restarts".to_owned());
         self.server.restart();
+        (0..self.connections.len()).for_each(|position| self.cut(position));
+    }
+
+    fn restore_server(&mut self) {
+        self.load.count("server restores");
+        self.server.restore(&mut self.rng);
+        let version = self.server.version;
+        self.note(&[30, version], || format!("the server is restored to {version}"));
+        // From here on the past may come again, and some of what was shown never was.
+        self.court.mute(&[Checker::Ordered, Checker::Snapshot, Checker::ReadYourWrites, Checker::Synced]);
         (0..self.connections.len()).for_each(|position| self.cut(position));
     }
 
@@ -206,7 +218,8 @@ impl Sim {
             self.server.replicas[replica].frozen = false;
             self.server.catch_up(replica);
         }
-        if !self.store_check.unread.is_empty() {
+        let arriving = self.connections.iter().any(|connection| !connection.unread().is_empty());
+        if arriving || !self.store_check.unread.is_empty() {
             // The lists have to be read again: after a write that none of them can have.
             self.write();
             self.restart_server();

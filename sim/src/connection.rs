@@ -1,20 +1,21 @@
 //! One request and what comes back for it: split, delayed, and spoilt as its fate has it.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 use informer_core::reflector::{
-    Failure, FailureKind, Input, ListEnd, ListItem, ListRequest, Request, RequestId, RequestKind, WatchEvent, WatchRequest,
+    Failure, FailureKind, Input, ListEnd, ListItem, ListRequest, Request, RequestId, RequestKind, WatchEvent,
+    WatchRequest,
 };
-use informer_core::{Identity, Indexer, Item, Mono, Object, ObjectKey, ResourceVersion, Rng, Uid};
+use informer_core::{Indexer, Mono, ObjectKey, ResourceVersion, Rng};
 
 use crate::dice::Dice;
 use crate::faults::{Fault, failure};
 use crate::load::Load;
-use crate::model_server::{Event, EventKind, ModelServer, Namespace, Page, Refusal, Stored};
+use crate::model_server::{ModelServer, Namespace, Page, Refusal};
 use crate::mutant::Mutant;
-use crate::value::{Value, index_values, uid_text};
+use crate::stream::{Stream, read, spoil};
+use crate::value::Value;
 
 /// What a connection may look at while it goes on.
 pub(crate) struct Stage<'a> {
@@ -62,25 +63,13 @@ pub(crate) struct Connection {
 
 enum Body {
     Unanswered,
-    List { page: Page, sent: usize },
+    List {
+        page: Page,
+        sent: usize,
+    },
     Watch(Stream),
     /// Ended, or half-open for ever.
     Silent,
-}
-
-struct Stream {
-    initial: VecDeque<(ObjectKey, Stored)>,
-    /// Whether the end bookmark is still to come.
-    initial_events: bool,
-    /// Whether the reader still compares with the store.
-    may_be_known: bool,
-    /// Everything visible up to here was sent.
-    sent: u64,
-    /// The last version that was named.
-    named: u64,
-    last: Option<Event>,
-    ends_at: Mono,
-    bookmark_at: Mono,
 }
 
 const NEVER: Mono = Mono(u64::MAX);
@@ -93,6 +82,8 @@ impl Connection {
         now: Mono,
         rng: &mut Rng,
     ) -> Self {
+        // The initial events are soon over.
+        let at_once = fate == Some(Fault::PlainBookmark);
         Self {
             id,
             scope,
@@ -103,7 +94,7 @@ impl Connection {
             namespace,
             request,
             replica: rng.below(2) as usize,
-            strikes_after: rng.pick(&[0, 0, 1, 2, 4, 8]),
+            strikes_after: if at_once { 0 } else { rng.pick(&[0, 0, 1, 2, 4, 8]) },
             body: Body::Unanswered,
             ended: false,
             unread: Vec::new(),
@@ -138,6 +129,11 @@ impl Connection {
     /// Whether its end was delivered; a half-open one has none.
     pub(crate) fn is_over(&self) -> bool {
         self.ended && self.arrivals.is_empty()
+    }
+
+    /// The items on their way that could not be identified.
+    pub(crate) fn unread(&self) -> Vec<ObjectKey> {
+        self.arrivals.iter().flat_map(|arrival| arrival.unread.iter().cloned()).collect()
     }
 
     /// Goes on: reads what comes next.
@@ -216,6 +212,7 @@ impl Connection {
                     sent,
                     named: version.unwrap_or(0),
                     last: None,
+                    mask: None,
                     ends_at: stage.now.after(watch.timeout),
                     bookmark_at: stage.now.after(stage.rng.millis(1_000, 60_000)),
                 });
@@ -282,6 +279,12 @@ impl Connection {
                     }
                     true
                 }
+                // Its next event is spoilt.
+                None if stream.mask.is_some() => {
+                    stage.load.count(fate.name());
+                    self.fate = None;
+                    false
+                }
                 None => false,
             },
             _ => false,
@@ -303,7 +306,10 @@ impl Connection {
             return;
         }
         let version = Some(ResourceVersion::from(page.version));
-        self.end(stage, Input::ListEnd(ListEnd { version, continue_token: page.token, remaining: page.remaining }));
+        self.end(
+            stage,
+            Input::ListEnd(ListEnd { version, continue_token: page.token, remaining: page.remaining }),
+        );
     }
 
     fn watch(&mut self, stage: &mut Stage<'_>, mut stream: Stream) {
@@ -339,126 +345,6 @@ impl Connection {
         self.body = Body::Silent;
         self.at = NEVER;
     }
-}
-
-impl Stream {
-    fn is_quiet(&self) -> bool {
-        self.initial.is_empty() && !self.initial_events
-    }
-
-    /// What the server sends next; nothing if it has nothing to say.
-    fn next(
-        &mut self,
-        stage: &mut Stage<'_>,
-        replica: usize,
-        namespace: Option<&str>,
-        fate: Option<Fault>,
-    ) -> Vec<WatchEvent<Value>> {
-        let mut events = Vec::new();
-        let count = stage.rng.range(1, 5) as usize;
-        while events.len() < count
-            && let Some((key, object)) = self.initial.pop_front()
-        {
-            events.push(WatchEvent::Added(read(stage, &key, &object, self.may_be_known)));
-        }
-        if !self.initial.is_empty() {
-            return events;
-        }
-        // Changes may come before the end bookmark, which then speaks of them as well.
-        if !self.initial_events || stage.rng.chance(30) {
-            let room = count.saturating_sub(events.len());
-            let (changes, sent) = stage.server.events(replica, namespace, self.sent, room);
-            self.sent = sent;
-            for change in changes {
-                events.push(self.change(stage, change));
-            }
-        }
-        let known = stage.server.replicas[replica].version;
-        if self.initial_events && fate != Some(Fault::NoEndBookmark) {
-            (self.initial_events, self.may_be_known) = (false, false);
-            self.named = self.sent;
-            events.push(WatchEvent::Bookmark { version: self.sent.into(), initial_events_end: true });
-        } else if self.initial_events {
-            stage.load.count(Fault::NoEndBookmark.name());
-        } else if self.bookmark_at <= stage.now && self.sent >= known {
-            self.bookmark_at = stage.now.after(stage.rng.millis(5_000, 60_000));
-            let ahead = if stage.mutant == Some(Mutant::EarlyBookmark) { 4 } else { 0 };
-            self.named = self.sent + ahead;
-            events.push(WatchEvent::Bookmark { version: self.named.into(), initial_events_end: false });
-        }
-        events
-    }
-
-    fn change(&mut self, stage: &mut Stage<'_>, event: Event) -> WatchEvent<Value> {
-        let known = self.may_be_known && event.kind != EventKind::Deleted;
-        let item = read(stage, &event.key, &event.object, known);
-        self.named = event.object.version;
-        let event = self.last.insert(event);
-        wire_event(event.kind, item)
-    }
-}
-
-fn wire_event(kind: EventKind, item: ListItem<Value>) -> WatchEvent<Value> {
-    match kind {
-        EventKind::Added => WatchEvent::Added(item),
-        EventKind::Modified => WatchEvent::Modified(item),
-        EventKind::Deleted => WatchEvent::Deleted(item),
-    }
-}
-
-type Spoilt = (WatchEvent<Value>, Vec<ObjectKey>, bool);
-
-/// One wrong event, if the fate has one for a stream in this state.
-fn spoil(stream: &mut Stream, fate: Fault, stage: &mut Stage<'_>) -> Option<Spoilt> {
-    let live = stream.is_quiet();
-    let fine = |event| Some((event, Vec::new(), false));
-    match fate {
-        Fault::ErrorEvent(kind, code, _) => fine(WatchEvent::Error(failure(kind, Some(code)))),
-        Fault::Malformed => fine(WatchEvent::Malformed("not JSON".into())),
-        Fault::UnknownEvent => fine(WatchEvent::Unknown { kind: "MOVED".to_owned(), version: None }),
-        Fault::Unreadable if live => fine(WatchEvent::Modified(ListItem::Unreadable("no name".into()))),
-        Fault::Unreadable => {
-            let (key, _) = stream.initial.pop_front()?;
-            Some((WatchEvent::Added(ListItem::Unreadable("no name".into())), vec![key], false))
-        }
-        Fault::PlainBookmark if stream.initial_events => {
-            stream.may_be_known = false;
-            fine(WatchEvent::Bookmark { version: stream.sent.into(), initial_events_end: false })
-        }
-        Fault::Duplicate if live => {
-            let last = stream.last.clone()?;
-            fine(wire_event(last.kind, read(stage, &last.key, &last.object, false)))
-        }
-        Fault::EventWentBack if live => {
-            let log = &stage.server.log;
-            let change = log.iter().rev().find(|change| change.version < stream.named && change.after.is_some())?;
-            let (key, object) = (change.key.clone(), change.after?);
-            Some((WatchEvent::Modified(read(stage, &key, &object, false)), Vec::new(), true))
-        }
-        Fault::BookmarkWentBack if live && stream.named > 1 => {
-            let version = (stream.named - 1).into();
-            Some((WatchEvent::Bookmark { version, initial_events_end: false }, Vec::new(), true))
-        }
-        _ => None,
-    }
-}
-
-/// The stage that identifies, compares with the store, and decodes.
-fn read(stage: &mut Stage<'_>, key: &ObjectKey, stored: &Stored, may_be_known: bool) -> ListItem<Value> {
-    let (uid, version) = (Uid::new(&uid_text(stored.uid)), ResourceVersion::from(stored.version));
-    let known = stage.store.known(key.namespace(), key.name()).filter(|_| may_be_known);
-    if known == Some((&uid, &version)) {
-        stage.load.count("unchanged items");
-        return ListItem::Unchanged(Identity { key: key.clone(), uid, version });
-    }
-    if !stored.decodable {
-        stage.load.count("undecodable items");
-        return ListItem::Undecodable(Identity { key: key.clone(), uid, version }, "no such type".into());
-    }
-    let value = Value { uid: stored.uid, version: stored.version, content: stored.content };
-    let index_values = index_values(&value, 0..stage.indices, stage.mutant);
-    let object = Arc::new(Object { key: key.clone(), uid, version, value: Arc::new(value) });
-    ListItem::Decoded(Item { object, index_values })
 }
 
 /// A version that the model server once named.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use informer_core::reflector::{Phase, Trouble};
+use informer_core::reflector::{NotFoundPolicy, Phase, RequestKind, Trouble};
 use informer_core::{HandlerId, IndexId, Indexer, Informer, InformerOutput, Mono, Now, ResourceVersion, Rng};
 
 use crate::checkers::{Checker, Court, HandlerView, Hearing, RequestCheck, StoreCheck, Truth};
@@ -77,7 +77,7 @@ pub(crate) struct Sim {
 }
 
 impl Sim {
-    pub(crate) fn new(seed: u64, mutant: Option<Mutant>, verbose: bool) -> Self {
+    pub(crate) fn new(seed: u64, mutant: Option<Mutant>, trace: Trace) -> Self {
         let mut rng = Rng::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(7));
         let plan = Plan::draw(&mut rng);
         let mut server = ModelServer::new(&mut rng);
@@ -102,7 +102,7 @@ impl Sim {
             store_check: StoreCheck::default(),
             request_check: RequestCheck::new(scopes.len()),
             load: Load::default(),
-            trace: Trace::new(verbose),
+            trace,
             wake: None,
             emptied: vec![false; scopes.len()],
             contradicted: Vec::new(),
@@ -112,7 +112,13 @@ impl Sim {
             plan,
             rng,
         };
-        let plan = format!("{:?}, selector {}", sim.plan, sim.server.selector);
+        if sim.server.sloppy_pages {
+            // A list is then of no one version, until the watch has brought what its first page lacks; and what it brings on
+            // the way may be older than what a later page had.
+            sim.court.mute(&[Checker::Snapshot, Checker::Ordered]);
+        }
+        let server = (sim.server.selector, sim.server.cached_lists, sim.server.sloppy_pages);
+        let plan = format!("{:?}, selector, cached lists, sloppy pages {server:?}", sim.plan);
         sim.note(&[], || plan);
         sim.indices = (0..sim.plan.indices).map(|_| sim.store.add_index()).collect();
         (0..sim.plan.handlers).for_each(|_| sim.add_handler());
@@ -175,7 +181,9 @@ impl Sim {
     pub(crate) fn arrive(&mut self, position: usize) {
         self.feed(position);
         for _ in 0..self.rng.below(6) {
-            let due = |connection: &Connection| connection.arrivals.front().is_some_and(|first| first.at <= self.now);
+            let due = |connection: &Connection| {
+                connection.arrivals.front().is_some_and(|first| first.at <= self.now)
+            };
             let Some(position) = self.connections.iter().position(due) else { break };
             self.feed(position);
         }
@@ -252,9 +260,26 @@ impl Sim {
             let left = self.connections.iter().all(|connection| connection.id != id);
             self.court.require(left, Checker::Detected, || format!("{} went back, and goes on", id.0));
         }
+        if self.plan.not_found != NotFoundPolicy::Keep {
+            self.check_gone();
+        }
         for handler in self.handlers.extract_if(.., |handler| handler.backlog.is_disconnected()) {
             self.load.count("handlers disconnected");
             self.informer.remove_handler(handler.id);
+        }
+    }
+
+    fn check_gone(&mut self) {
+        for (scope, namespace) in self.scopes.iter().enumerate() {
+            let gone = self.informer.phase(scope) == Phase::ResourceGone;
+            let left = match namespace {
+                _ if !gone => 0,
+                Some(namespace) => self.store.list_namespace(namespace).len(),
+                None => self.store.len(),
+            };
+            self.court.require(left == 0, Checker::Gone, || {
+                format!("scope {scope} is gone, {left} objects are not")
+            });
         }
     }
 
@@ -300,7 +325,9 @@ impl Sim {
     }
 
     fn deliver(&mut self, batch: &Batch, handlers: &[HandlerId]) {
-        self.note(&[8, batch.len() as u64, handlers.len() as u64], || format!("deliver to {handlers:?}: {batch:?}"));
+        self.note(&[8, batch.len() as u64, handlers.len() as u64], || {
+            format!("deliver to {handlers:?}: {batch:?}")
+        });
         self.largest_batch = self.largest_batch.max(batch.len());
         for handler in self.handlers.iter_mut().filter(|handler| handlers.contains(&handler.id)) {
             let conflated = handler.backlog.is_conflated();
@@ -324,11 +351,13 @@ impl Sim {
             Trouble::ResourceGone => "trouble: resource gone",
             Trouble::VersionWentBack { .. } => "trouble: version went back",
             Trouble::BookmarkWentBack { .. } => "trouble: bookmark went back",
+            Trouble::OlderList { .. } => "trouble: older list",
             Trouble::Recovered => "trouble: recovered",
             _ => "trouble: other",
         });
         if *trouble == Trouble::ResourceGone {
             self.emptied[scope] = true;
+            self.handlers.iter_mut().for_each(|handler| handler.view.emptied = true);
         }
         if self.mutant == Some(Mutant::NoBackOff) && matches!(trouble, Trouble::RequestFailed { .. }) {
             self.informer.reset(self.clock());
@@ -342,6 +371,7 @@ impl Sim {
             truth: Truth { server: &self.server, scopes: &self.scopes },
             store: &self.store,
             unread: &self.store_check.unread,
+            emptied: self.load.of("trouble: resource gone") > 0,
             split: self.plan.informer.apply.split_recreated,
             court: &mut self.court,
         };
@@ -359,13 +389,17 @@ impl Sim {
     /// A connection goes on by itself.
     pub(crate) fn go_on(&mut self, position: usize) {
         for replica in 0..2 {
-            if self.rng.chance(40) {
+            if self.healed || self.rng.chance(40) {
                 self.server.catch_up(replica);
             }
         }
         if !self.healed && !self.plan.faults.is_empty() && self.rng.chance(self.plan.fault_percent / 10) {
             let fate = self.rng.pick(&self.plan.faults);
             self.connections[position].doom(fate);
+        }
+        if !self.healed && self.connections[position].kind == RequestKind::List && self.rng.chance(5) {
+            // Between two pages.
+            self.server.compact();
         }
         let (connection, mut stage) = self.stage(position);
         connection.step(&mut stage);

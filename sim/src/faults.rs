@@ -73,11 +73,8 @@ impl Fault {
 
     /// Whether it happens after the answer has begun.
     pub(crate) fn is_in_body(self) -> bool {
-        match self {
-            Self::Refused | Self::ResetBeforeHeaders | Self::NoHeaders | Self::Status(..) | Self::Busy => false,
-            Self::WatchListRejected => false,
-            _ => true,
-        }
+        let before = matches!(self, Self::Refused | Self::ResetBeforeHeaders | Self::NoHeaders | Self::Busy);
+        !before && !matches!(self, Self::Status(..) | Self::WatchListRejected)
     }
 
     /// Its name in the load's counts.
@@ -110,7 +107,8 @@ impl Fault {
             Self::ResetBeforeHeaders => failure(FailureKind::Transport, None),
             Self::Status(kind, code, _) => failure(kind, Some(code)),
             Self::Busy => {
-                let retry_after = rng.chance(70).then(|| Duration::from_secs(rng.range(0, MAX_RETRY_AFTER_S)));
+                let retry_after =
+                    rng.chance(70).then(|| Duration::from_secs(rng.range(0, MAX_RETRY_AFTER_S)));
                 Failure { retry_after, ..failure(FailureKind::TooManyRequests, Some(429)) }
             }
             Self::WatchListRejected if watch_list => failure(FailureKind::Invalid, Some(422)),

@@ -28,7 +28,11 @@ pub(crate) struct Handler {
 
 impl Handler {
     pub(crate) fn new(id: HandlerId, plan: HandlerPlan, view: HandlerView, mutant: Option<Mutant>) -> Self {
-        let limit = if mutant == Some(Mutant::LongBacklog) { plan.backlog.limit * 20 + 20 } else { plan.backlog.limit };
+        let limit = if mutant == Some(Mutant::LongBacklog) {
+            plan.backlog.limit * 20 + 20
+        } else {
+            plan.backlog.limit
+        };
         let backlog = Backlog::new(BacklogOptions { limit, ..plan.backlog }, 1);
         Self { id, plan, backlog, view, reads_at: Mono(0), burst: 0, mutant }
     }
@@ -90,7 +94,9 @@ impl Handler {
                     list.swap(at - 1, at);
                 }
             }
-            Mutant::DropsAdded => list.retain(|told| !matches!(told, Notification::Added { .. }) || rng.chance(80)),
+            Mutant::DropsAdded => {
+                list.retain(|told| !matches!(told, Notification::Added { .. }) || rng.chance(80))
+            }
             Mutant::SyncedFirst => {
                 if let Some(at) = list.iter().position(|told| matches!(told, Notification::Synced { .. })) {
                     list[..=at].rotate_right(1);

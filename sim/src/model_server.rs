@@ -81,6 +81,9 @@ pub(crate) struct ModelServer {
     pub(crate) objects: BTreeMap<ObjectKey, Stored>,
     /// The whole history, also what was compacted: the checkers need it.
     pub(crate) log: Vec<Change>,
+    /// What was forgotten when the server was restored from a backup. Its versions are never used again: a client that is
+    /// at one of them must not be taken for one that is up to date.
+    pub(crate) lost: Vec<Change>,
     /// Versions below are lost.
     pub(crate) compacted: u64,
     pub(crate) replicas: [Replica; 2],
@@ -90,6 +93,10 @@ pub(crate) struct ModelServer {
     pub(crate) selector: bool,
     /// Whether lists are answered from the watch cache.
     pub(crate) cached_lists: bool,
+    /// Whether each page of a list is as new as it can be, instead of as old as the first.
+    pub(crate) sloppy_pages: bool,
+    /// Whether a lagging watch cache answers with what it has, though a newer version was asked for.
+    pub(crate) ignores_minimum: bool,
     pub(crate) mutant: Option<Mutant>,
     keys: Vec<ObjectKey>,
     next_uid: u64,
@@ -107,11 +114,14 @@ impl ModelServer {
             version,
             objects: BTreeMap::new(),
             log: Vec::new(),
+            lost: Vec::new(),
             compacted: version,
             replicas: [Replica { version, oldest: version, frozen: false }; 2],
             exists: true,
             selector: rng.chance(50),
             cached_lists: rng.chance(80),
+            sloppy_pages: rng.chance(15),
+            ignores_minimum: version.is_multiple_of(8),
             mutant: None,
             keys: keys.collect(),
             next_uid: 0,
@@ -180,6 +190,19 @@ impl ModelServer {
         self.replicas = [Replica { version: self.version, oldest: self.version, frozen: false }; 2];
     }
 
+    /// The server goes back to a backup: the last changes never happened.
+    pub(crate) fn restore(&mut self, rng: &mut Rng) {
+        let Some(version) = self.log.iter().rev().nth(rng.range(1, 15) as usize).map(|change| change.version)
+        else {
+            return;
+        };
+        self.lost.extend(self.log.split_off(self.log.partition_point(|change| change.version <= version)));
+        self.objects = self.state_at(version);
+        self.version = version;
+        self.compacted = version;
+        self.restart();
+    }
+
     pub(crate) fn catch_up(&mut self, replica: usize) {
         let version = self.version;
         let replica = &mut self.replicas[replica];
@@ -202,6 +225,9 @@ impl ModelServer {
     fn put(&mut self, rng: &mut Rng, key: ObjectKey, new: Option<Stored>) {
         // Other resources share the counter.
         self.version += rng.range(1, 3);
+        while self.is_lost(self.version) {
+            self.version += 1;
+        }
         let version = self.version;
         let after = new.map(|new| Stored { version, ..new });
         let before = match after {
@@ -214,6 +240,10 @@ impl ModelServer {
                 self.catch_up(replica);
             }
         }
+    }
+
+    fn is_lost(&self, version: u64) -> bool {
+        self.lost.iter().any(|change| change.version == version)
     }
 
     /// Everything at one version, not compacted away yet or not: the history is whole.
@@ -246,43 +276,54 @@ impl ModelServer {
             return Err(Refusal::NotFound);
         }
         if let Some(token) = token {
-            let (version, skip) = token.split_once('/').expect("a token of ours");
-            let (version, skip) = (version.parse().expect("a version"), skip.parse().expect("a count"));
-            return if version < self.compacted {
+            let (version, last) = token.split_once(' ').expect("a token of ours");
+            let (version, last) = (version.parse().expect("a version"), last.parse().expect("a key"));
+            return if version < self.compacted || version > self.version {
                 Err(Refusal::Expired)
             } else {
-                Ok(self.page(namespace, version, skip, limit))
+                let version = if self.sloppy_pages { self.version } else { version };
+                Ok(self.page(namespace, version, Some(&last), limit))
             };
         }
         let cached = self.replicas[replica].version;
         match version {
-            None => Ok(self.page(namespace, self.version, 0, limit)),
-            Some(0) if self.cached_lists => Ok(self.page(namespace, cached, 0, None)),
-            Some(0) => Ok(self.page(namespace, self.version, 0, limit)),
+            None => Ok(self.page(namespace, self.version, None, limit)),
+            Some(0) if self.cached_lists => Ok(self.page(namespace, cached, None, None)),
+            Some(0) => Ok(self.page(namespace, self.version, None, limit)),
             // With a limit, at a version: exactly at that version.
             Some(exact) if limit.is_some() => {
                 if exact > self.version {
                     Err(Refusal::TooLarge)
-                } else if exact < self.compacted {
+                } else if exact < self.compacted || self.is_lost(exact) {
                     Err(Refusal::Expired)
                 } else {
-                    Ok(self.page(namespace, exact, 0, limit))
+                    Ok(self.page(namespace, exact, None, limit))
                 }
             }
             Some(oldest) => {
                 let at = if self.cached_lists { cached } else { self.version };
-                if oldest > at { Err(Refusal::TooLarge) } else { Ok(self.page(namespace, at, 0, None)) }
+                if oldest > at && !self.ignores_minimum {
+                    Err(Refusal::TooLarge)
+                } else {
+                    Ok(self.page(namespace, at, None, None))
+                }
             }
         }
     }
 
-    fn page(&self, namespace: Option<&str>, version: u64, skip: usize, limit: Option<u32>) -> Page {
+    fn page(
+        &self,
+        namespace: Option<&str>,
+        version: u64,
+        after: Option<&ObjectKey>,
+        limit: Option<u32>,
+    ) -> Page {
         let mut items = self.visible_at(namespace, version);
-        items.drain(..skip.min(items.len()));
+        items.retain(|(key, _)| after.is_none_or(|after| key > after));
         let size = limit.map_or(usize::MAX, |limit| limit as usize).min(items.len());
         let rest = items.len() - size;
         items.truncate(size);
-        let token = (rest > 0).then(|| format!("{version}/{}", skip + size));
+        let token = items.last().filter(|_| rest > 0).map(|(last, _)| format!("{version} {last}"));
         let version = match self.mutant {
             // Says that it is older than it is.
             Some(Mutant::OldListVersion) => version.saturating_sub(7).max(1),
@@ -305,14 +346,15 @@ impl ModelServer {
         let Replica { version: cached, oldest, .. } = self.replicas[replica];
         if initial {
             let target = version.unwrap_or(self.version);
-            if cached < target {
+            if cached < target && !(self.ignores_minimum && version.is_some()) {
                 return Err(Refusal::TooLarge);
             }
             return Ok((self.visible_at(namespace, cached), cached));
         }
         match version {
             None | Some(0) => Ok((self.visible_at(namespace, cached), cached)),
-            Some(from) if from < oldest.max(self.compacted) => Err(Refusal::Expired),
+            Some(from) if from > self.version => Err(Refusal::TooLarge),
+            Some(from) if from < oldest.max(self.compacted) || self.is_lost(from) => Err(Refusal::Expired),
             Some(from) => Ok((Vec::new(), from)),
         }
     }
@@ -333,7 +375,8 @@ impl ModelServer {
             }
             if let Some(event) = self.event(namespace, change) {
                 if events.len() == max {
-                    return (events, change.version - 1);
+                    let sent = events.last().map_or(from, |last: &Event| last.object.version);
+                    return (events, sent);
                 }
                 events.push(event);
             }
@@ -344,7 +387,8 @@ impl ModelServer {
     fn event(&self, namespace: Option<&str>, change: &Change) -> Option<Event> {
         let (before, after) = (change.before.as_ref(), change.after.as_ref());
         let deleted = |object: &Stored| (EventKind::Deleted, Stored { version: change.version, ..*object });
-        let unselected = |object: &Stored| namespace.is_none_or(|own| own == change.key.namespace()) && !object.selected;
+        let unselected =
+            |object: &Stored| namespace.is_none_or(|own| own == change.key.namespace()) && !object.selected;
         let (kind, object) = match (before, after) {
             // Forgets to look at the labels.
             (Some(_), Some(after))
@@ -352,12 +396,14 @@ impl ModelServer {
             {
                 (EventKind::Modified, *after)
             }
-            _ => match (self.sees(namespace, &change.key, before), self.sees(namespace, &change.key, after)) {
-                (false, false) => return None,
-                (false, true) => (EventKind::Added, *after?),
-                (true, true) => (EventKind::Modified, *after?),
-                (true, false) => deleted(before?),
-            },
+            _ => {
+                match (self.sees(namespace, &change.key, before), self.sees(namespace, &change.key, after)) {
+                    (false, false) => return None,
+                    (false, true) => (EventKind::Added, *after?),
+                    (true, true) => (EventKind::Modified, *after?),
+                    (true, false) => deleted(before?),
+                }
+            }
         };
         let lost = self.mutant == Some(Mutant::LostDelete) && kind == EventKind::Deleted;
         if lost && change.version.is_multiple_of(3) {
@@ -366,9 +412,10 @@ impl ModelServer {
         Some(Event { kind, key: change.key.clone(), object })
     }
 
-    /// The entry of the history at exactly this version.
+    /// The entry of the history at exactly this version, also if that has been forgotten since.
     pub(crate) fn change_at(&self, version: u64) -> Option<&Change> {
         let position = self.log.partition_point(|change| change.version < version);
-        self.log.get(position).filter(|change| change.version == version)
+        let change = self.log.get(position).filter(|change| change.version == version);
+        change.or_else(|| self.lost.iter().find(|change| change.version == version))
     }
 }

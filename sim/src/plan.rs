@@ -26,6 +26,9 @@ pub(crate) struct Plan {
     pub(crate) namespaces: Vec<Arc<str>>,
     pub(crate) informer: InformerOptions,
     pub(crate) reflector: ReflectorOptions,
+    pub(crate) not_found: NotFoundPolicy,
+    /// Whether the server may be restored from a backup.
+    pub(crate) restores: bool,
     pub(crate) handlers: u64,
     pub(crate) indices: usize,
 }
@@ -40,6 +43,12 @@ impl Plan {
             3 => &["a", "b", "c"],
             _ => &[],
         };
+        let not_found = rng.pick(&[
+            NotFoundPolicy::Delete,
+            NotFoundPolicy::Delete,
+            NotFoundPolicy::Keep,
+            NotFoundPolicy::Stop,
+        ]);
         let apply = ApplyOptions { split_recreated: rng.chance(80), ..ApplyOptions::default() };
         Self {
             steps: rng.range(200, 1_000),
@@ -50,7 +59,9 @@ impl Plan {
             chaos: rng.pick(&[(200, 4_000), (1_000, 60_000), (20_000, 200_000), (100_000, 1_000_000)]),
             namespaces: namespaces.iter().map(|&namespace| namespace.into()).collect(),
             informer: InformerOptions { apply },
-            reflector: reflector_options(rng),
+            reflector: reflector_options(rng).not_found(not_found),
+            not_found,
+            restores: rng.chance(10),
             handlers: rng.range(0, 3),
             indices: rng.range(0, 2) as usize,
         }
@@ -58,16 +69,16 @@ impl Plan {
 
     /// The scopes of the informer.
     pub(crate) fn scopes(&self) -> Vec<Namespace> {
-        if self.namespaces.is_empty() { vec![None] } else { self.namespaces.iter().cloned().map(Some).collect() }
+        if self.namespaces.is_empty() {
+            vec![None]
+        } else {
+            self.namespaces.iter().cloned().map(Some).collect()
+        }
     }
 }
 
 fn reflector_options(rng: &mut Rng) -> ReflectorOptions {
-    let policy = rng.pick(&[NotFoundPolicy::Delete, NotFoundPolicy::Delete, NotFoundPolicy::Keep, NotFoundPolicy::Stop]);
-    let options = ReflectorOptions::new()
-        .watch_list(rng.chance(60))
-        .consistent_first_list(rng.chance(20))
-        .not_found(policy);
+    let options = ReflectorOptions::new().watch_list(rng.chance(60)).consistent_first_list(rng.chance(20));
     if rng.chance(40) { options.page_size(rng.range(1, 6) as u32) } else { options }
 }
 

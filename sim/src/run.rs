@@ -8,6 +8,7 @@ use crate::checkers::{Checker, Truth, Violation, has_converged};
 use crate::driver::{Sim, Timer};
 use crate::load::Load;
 use crate::mutant::Mutant;
+use crate::trace::Trace;
 
 /// Within this time after the faults stop everything is as it should be.
 ///
@@ -28,6 +29,8 @@ pub struct Config {
     pub mutant: Option<Mutant>,
     /// Whether to keep the story in words.
     pub verbose: bool,
+    /// Whether to print it as it goes on, too: it is then not lost if the run panics.
+    pub echo: bool,
 }
 
 /// What came of it.
@@ -54,8 +57,13 @@ pub struct Outcome {
 /// # Panics
 /// If an invariant inside the informer itself is broken.
 pub fn run(config: Config) -> Outcome {
-    let Config { seed, mutant, verbose } = config;
-    let mut run = Run { sim: Sim::new(seed, mutant, verbose), writes_at: Mono(0), chaos_at: Mono(0), steps: 0 };
+    let Config { seed, mutant, .. } = config;
+    let mut run = Run {
+        sim: Sim::new(seed, mutant, Trace::new(config.verbose, config.echo)),
+        writes_at: Mono(0),
+        chaos_at: Mono(0),
+        steps: 0,
+    };
     let converged_after = run.whole();
     let Run { mut sim, steps, .. } = run;
     sim.load.add("steps", steps);
@@ -120,8 +128,7 @@ impl Run {
     fn converge(&mut self) -> Duration {
         let begun = self.sim.now;
         let started = self.steps;
-        loop {
-            let Err(difference) = self.has_converged() else { break };
+        while let Err(difference) = self.has_converged() {
             let late = self.sim.now.since(begun) > CONVERGENCE || self.steps - started > MAX_STEPS;
             self.sim.court.require(!late, Checker::Converged, || difference);
             if late || self.is_over() || !self.step() {

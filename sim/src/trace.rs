@@ -12,11 +12,12 @@ pub(crate) struct Trace {
     /// In words; empty unless verbose.
     pub(crate) lines: Vec<String>,
     verbose: bool,
+    echo: bool,
 }
 
 impl Trace {
-    pub(crate) fn new(verbose: bool) -> Self {
-        Self { hash: 0xcbf2_9ce4_8422_2325, lines: Vec::new(), verbose }
+    pub(crate) fn new(verbose: bool, echo: bool) -> Self {
+        Self { hash: 0xcbf2_9ce4_8422_2325, lines: Vec::new(), verbose, echo }
     }
 
     /// Notes numbers that must be the same in each run of a seed, and a line that tells a person what they mean.
@@ -27,6 +28,9 @@ impl Trace {
             let mut text = String::new();
             let _ = write!(text, "{:>12.3} {}", now.0 as f64 / 1e9, line());
             text.bytes().for_each(|byte| self.mix(u64::from(byte)));
+            if self.echo {
+                println!("{text}");
+            }
             self.lines.push(text);
         }
     }

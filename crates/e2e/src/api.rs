@@ -1,6 +1,7 @@
 //! Plain requests through kube's client, apart from everything under test: writes, and the server's own lists.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use informer::{ObjectKey, ResourceVersion};
@@ -51,13 +52,23 @@ impl Api {
     }
 
     /// Merges into an object and answers what is stored.
-    pub(crate) async fn patch(&self, resource: &ApiResource, key: &ObjectKey, change: &Value) -> Result<Value> {
+    pub(crate) async fn patch(
+        &self,
+        resource: &ApiResource,
+        key: &ObjectKey,
+        change: &Value,
+    ) -> Result<Value> {
         let path = path(resource, key.namespace(), key.name());
         self.request("PATCH", &path, Some(change)).await
     }
 
     /// Merges into an object's status.
-    pub(crate) async fn patch_status(&self, resource: &ApiResource, key: &ObjectKey, change: &Value) -> Result<Value> {
+    pub(crate) async fn patch_status(
+        &self,
+        resource: &ApiResource,
+        key: &ObjectKey,
+        change: &Value,
+    ) -> Result<Value> {
         let path = format!("{}/status", path(resource, key.namespace(), key.name()));
         self.request("PATCH", &path, Some(change)).await
     }
@@ -131,7 +142,8 @@ impl Api {
             let error: Error = match answer {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(kube::Error::Api(status))) if status.code < 500 && status.code != 429 => {
-                    return Err(kube::Error::Api(status).into());
+                    let what = format!("{method} {path}: {} {}", status.code, status.reason);
+                    return Err(Refused { code: status.code, what }.into());
                 }
                 Ok(Err(error)) => error.into(),
                 Err(_) => "no answer in time".into(),
@@ -144,18 +156,31 @@ impl Api {
     }
 }
 
-/// The HTTP status of the answer that an error stands for.
-pub(crate) fn code(error: &Error) -> Option<u16> {
-    match error.downcast_ref::<kube::Error>() {
-        Some(kube::Error::Api(status)) => Some(status.code),
-        _ => None,
+/// An answer that says no.
+#[derive(Debug)]
+struct Refused {
+    code: u16,
+    what: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
     }
+}
+
+impl std::error::Error for Refused {}
+
+/// The HTTP status of the answer that an error stands for.
+fn code(error: &Error) -> Option<u16> {
+    error.downcast_ref::<Refused>().map(|refused| refused.code)
 }
 
 /// The path of an object, or with an empty name of a collection; an empty namespace means all.
 pub(crate) fn path(resource: &ApiResource, namespace: &str, name: &str) -> String {
     let ApiResource { group, version, plural, .. } = resource;
-    let mut path = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
+    let mut path =
+        if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
     if !namespace.is_empty() {
         path += &format!("/namespaces/{namespace}");
     }

@@ -73,7 +73,11 @@ fn differences<V: Content>(watched: &Watched<V>, wanted: &Identities) -> Vec<Str
     all
 }
 
-fn compare<'a, V: 'a>(who: &str, wanted: &Identities, has: impl Iterator<Item = &'a Object<V>>) -> Vec<String> {
+fn compare<'a, V: 'a>(
+    who: &str,
+    wanted: &Identities,
+    has: impl Iterator<Item = &'a Object<V>>,
+) -> Vec<String> {
     let mut missing: BTreeSet<&ObjectKey> = wanted.keys().collect();
     let mut differences = Vec::new();
     for object in has {
@@ -93,7 +97,8 @@ fn compare<'a, V: 'a>(who: &str, wanted: &Identities, has: impl Iterator<Item = 
 fn check_values<V: Content>(watched: &Watched<V>, truth: &Truth) -> Result {
     for object in watched.informer.store().list() {
         // One that came since the list was made is the next check's.
-        let Some(item) = truth.objects.get(&object.key).filter(|item| version_of(item) == object.version) else {
+        let Some(item) = truth.objects.get(&object.key).filter(|item| version_of(item) == object.version)
+        else {
             continue;
         };
         let mut position = String::new();
@@ -144,7 +149,11 @@ fn check_indexes<V: Content>(watched: &Watched<V>, truth: &Truth) -> Result {
         for (value, keys) in &wanted {
             let has = index.keys(value);
             let (found, objects) = (has.len(), keys.len());
-            ensure!(has == *keys, "index {} has other objects ({found}, not {objects}) under {value}", spec.name);
+            ensure!(
+                has == *keys,
+                "index {} has other objects ({found}, not {objects}) under {value}",
+                spec.name
+            );
             let held = index.objects(value);
             ensure!(held.len() == objects, "index {} finds {} objects under {value}", spec.name, held.len());
         }
@@ -166,7 +175,10 @@ fn check_namespaces<V: Content>(watched: &Watched<V>, truth: &Truth) -> Result {
     for (namespace, wanted) in namespaces {
         let lister = lister.namespace(namespace);
         let has = (lister.all().len(), lister.list(&selector).len());
-        ensure!(has == wanted, "the lister finds {has:?} objects in {namespace} (all, selected), not {wanted:?}");
+        ensure!(
+            has == wanted,
+            "the lister finds {has:?} objects in {namespace} (all, selected), not {wanted:?}"
+        );
     }
     Ok(())
 }
@@ -197,5 +209,52 @@ impl fmt::Display for Shown<'_> {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_difference_is_found_by_its_position() {
+        let a = json!({"a": 1, "b": {"c": [1, {"d": "x"}], "e": null}});
+        let mut position = String::new();
+        assert!(same(&a, &a.clone(), &mut position));
+        assert_eq!(position, "");
+        let mut b = a.clone();
+        b["b"]["c"][1]["d"] = "y".into();
+        assert!(!same(&a, &b, &mut position));
+        assert_eq!(position, "/b/c/1/d");
+        let (mut b, mut position) = (a.clone(), String::new());
+        b["b"].as_object_mut().unwrap().remove("e");
+        assert!(!same(&a, &b, &mut position));
+        assert_eq!(position, "/b/e");
+    }
+
+    #[test]
+    fn missing_surplus_and_other_objects_are_differences() {
+        let object = |name: &str, uid: &str, version: u64| Object {
+            key: ObjectKey::new("ns", name),
+            uid: Uid::new(uid),
+            version: version.into(),
+            value: Arc::new(()),
+        };
+        let has = [object("a", "1", 5), object("b", "2", 6), object("c", "3", 7)];
+        let wanted: Identities = has
+            .iter()
+            .map(|object| (object.key.clone(), (object.uid.clone(), object.version.clone())))
+            .collect();
+        assert!(compare("x", &wanted, has.iter()).is_empty());
+        for other in [object("b", "9", 6), object("b", "2", 5), object("z", "2", 6)] {
+            let seen = compare("x", &wanted, [&has[0], &other, &has[2]].into_iter());
+            assert!(!seen.is_empty());
+        }
+        assert_eq!(compare("x", &wanted, has[1..].iter()).len(), 1);
+        assert_eq!(compare("x", &Identities::new(), has.iter()).len(), 3);
     }
 }

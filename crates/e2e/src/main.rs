@@ -10,6 +10,7 @@ mod cluster;
 mod content;
 mod gate;
 mod outcome;
+mod reader;
 mod scope;
 mod standing;
 mod suite;
@@ -48,7 +49,8 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     // Troubles are what the suite is about: only those that nobody should have are shown.
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("error,kube_client=off"));
+    let filter =
+        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("error,kube_client=off"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build();
     let runtime = match runtime {

@@ -9,7 +9,8 @@ pub(crate) type Result<T = (), E = Error> = std::result::Result<T, E>;
 /// Fails with a formatted text unless the condition holds.
 macro_rules! ensure {
     ($condition:expr, $($text:tt)+) => {
-        if !$condition {
+        let holds: bool = $condition;
+        if !holds {
             return Err($crate::outcome::Error::from(format!($($text)+)));
         }
     };

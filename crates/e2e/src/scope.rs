@@ -14,12 +14,19 @@ pub(crate) struct Scope {
     pub(crate) namespaces: Vec<String>,
     labels: String,
     fields: String,
+    gzip: bool,
 }
 
 impl Scope {
     /// All objects of a kind.
     pub(crate) fn of(kind: Kind) -> Self {
-        Self { resource: kind.resource(), namespaces: Vec::new(), labels: String::new(), fields: String::new() }
+        Self {
+            resource: kind.resource(),
+            namespaces: Vec::new(),
+            labels: String::new(),
+            fields: String::new(),
+            gzip: false,
+        }
     }
 
     /// Only these namespaces.
@@ -40,14 +47,24 @@ impl Scope {
         self
     }
 
+    /// Asks for compressed answers.
+    pub(crate) fn gzip(mut self) -> Self {
+        self.gzip = true;
+        self
+    }
+
     /// Lists and watches it, in all namespaces.
     pub(crate) fn list_watch(&self, client: kube::Client) -> ResourceListWatch {
-        ResourceListWatch::new(client, &self.resource).label_selector(&*self.labels).field_selector(&*self.fields)
+        ResourceListWatch::new(client, &self.resource)
+            .label_selector(&*self.labels)
+            .field_selector(&*self.fields)
+            .gzip(self.gzip)
     }
 
     /// The paths of lists that together are all of it.
     pub(crate) fn paths(&self) -> Vec<String> {
-        let query = format!("?labelSelector={}&fieldSelector={}", escaped(&self.labels), escaped(&self.fields));
+        let query =
+            format!("?labelSelector={}&fieldSelector={}", escaped(&self.labels), escaped(&self.fields));
         let all = [String::new()];
         let namespaces = if self.namespaces.is_empty() { &all[..] } else { &self.namespaces };
         namespaces.iter().map(|namespace| path(&self.resource, namespace, "") + &query).collect()

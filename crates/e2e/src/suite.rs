@@ -39,7 +39,8 @@ impl Context {
 
 /// Runs all cases, or those with this in their name; answers how many failed.
 pub(crate) async fn run(server: ServerKind, watch_cache: bool, only: Option<&str>) -> Result<usize> {
-    let cases: Vec<&Case> = CASES.iter().filter(|case| only.is_none_or(|only| case.name.contains(only))).collect();
+    let cases: Vec<&Case> =
+        CASES.iter().filter(|case| only.is_none_or(|only| case.name.contains(only))).collect();
     if cases.is_empty() {
         let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
         return Err(format!("no case has that in its name; there are {}", names.join(", ")).into());

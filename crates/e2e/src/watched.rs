@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use informer::{
-    BackoffOptions, Dynamic, Format, Index, Metadata, MetadataOnly, Registration, ResourceVersion, SharedInformer,
-    Status, TroubleReport, Typed,
+    BackoffOptions, Dynamic, Format, Index, Metadata, MetadataOnly, Registration, ResourceVersion,
+    SharedInformer, Status, TroubleReport, Typed,
 };
 use informer::{InformerBuilder, Subscription};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
@@ -77,7 +77,8 @@ impl<V: Content> Watched<V> {
         let source = scope.list_watch(client);
         let mut builder = SharedInformer::builder(source.clone(), format);
         if !scope.namespaces.is_empty() {
-            builder = builder.namespaces(scope.namespaces.clone(), |namespace| source.clone().namespace(namespace));
+            builder =
+                builder.namespaces(scope.namespaces.clone(), |namespace| source.clone().namespace(namespace));
         }
         Self::of(scope, change(builder.reflector_options(impatient)))
     }
@@ -86,26 +87,36 @@ impl<V: Content> Watched<V> {
         let changed = watch::Sender::new(0);
         let troubles = Arc::<Mutex<Vec<TroubleReport>>>::default();
         let (seen, tell) = (Arc::clone(&troubles), changed.clone());
-        let informer = builder
-            .watch_error_handler(move |report| {
-                let mut troubles = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                if troubles.len() < TROUBLES_KEPT {
-                    troubles.push(report.clone());
-                }
-                drop(troubles);
-                tell.send_modify(|times| *times += 1);
-            })
-            .build()?;
+        let builder = builder.watch_error_handler(move |report| {
+            let mut troubles = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            if troubles.len() < TROUBLES_KEPT {
+                troubles.push(report.clone());
+            }
+            drop(troubles);
+            tell.send_modify(|times| *times += 1);
+        });
+        let mut watched = Self::without_witness(scope, builder.build()?, changed);
+        watched.troubles = troubles;
+        watched.add_witness("first handler", 1024);
+        watched.informer.start();
+        Ok(watched)
+    }
+
+    /// An informer that somebody else has made, and starts: with one witness.
+    pub(crate) fn around(scope: Scope, informer: SharedInformer<V>) -> Self {
+        let mut watched = Self::without_witness(scope, informer, watch::Sender::new(0));
+        watched.add_witness("first handler", 1024);
+        watched
+    }
+
+    fn without_witness(scope: Scope, informer: SharedInformer<V>, changed: watch::Sender<u64>) -> Self {
         let indexes = V::indexes().into_iter().map(|spec| {
             let index = informer.add_index(spec.name, spec.of_value);
             (spec, index)
         });
         let indexes = indexes.collect();
-        let registrations = Vec::new();
-        let mut watched = Self { informer, scope, witnesses: Vec::new(), indexes, registrations, changed, troubles };
-        watched.add_witness("first handler", 1024);
-        watched.informer.start();
-        Ok(watched)
+        let (witnesses, registrations, troubles) = (Vec::new(), Vec::new(), Arc::default());
+        Self { informer, scope, witnesses, indexes, registrations, changed, troubles }
     }
 
     /// Adds a handler with a backlog of so many notifications.
@@ -177,7 +188,9 @@ impl<V: Content> Watched<V> {
         found.await.map_err(|_| {
             let Status { informer, phase, last_error, objects, .. } = self.informer.status();
             let error = last_error.unwrap_or_else(|| "none".into());
-            Error::from(format!("{what}: not seen in time ({informer}: {phase}, {objects} objects, last error: {error})"))
+            Error::from(format!(
+                "{what}: not seen in time ({informer}: {phase}, {objects} objects, last error: {error})"
+            ))
         })
     }
 }
@@ -185,8 +198,9 @@ impl<V: Content> Watched<V> {
 /// The defaults, but with shorter waits: the suite has minutes, and short waits make more happen in them.
 fn impatient(options: informer::ReflectorOptions) -> informer::ReflectorOptions {
     let cap = Duration::from_secs(1);
-    options
-        .idle(Duration::from_secs(3))
-        .headers_timeout(Duration::from_secs(3))
-        .backoff(BackoffOptions { initial: Duration::from_millis(100), cap, ..BackoffOptions::default() })
+    options.idle(Duration::from_secs(3)).headers_timeout(Duration::from_secs(3)).backoff(BackoffOptions {
+        initial: Duration::from_millis(100),
+        cap,
+        ..BackoffOptions::default()
+    })
 }

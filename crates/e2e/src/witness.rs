@@ -67,7 +67,9 @@ impl<V> Witness<V> {
     /// Takes in a notification, as a reader of a stream does.
     pub(crate) fn observe(&self, notification: &Notification<V>) {
         match notification {
-            Notification::Added { object, in_initial_list } => self.tell(|it| it.added(object, *in_initial_list)),
+            Notification::Added { object, in_initial_list } => {
+                self.tell(|it| it.added(object, *in_initial_list))
+            }
             Notification::Updated { old, new } => self.tell(|it| it.updated(old, new)),
             Notification::Deleted { key, last_state } => self.tell(|it| it.deleted(key, last_state)),
             Notification::Synced { .. } => self.tell(History::synced),
@@ -106,7 +108,10 @@ impl<V> History<V> {
             self.violation(format!("{object:?} was added over {held:?}"));
         }
         if self.versions.get(&object.key).is_some_and(|last| *last >= object.version) {
-            self.violation(format!("{object:?} was added, though version {} had been told", self.versions[&object.key]));
+            self.violation(format!(
+                "{object:?} was added, though version {} had been told",
+                self.versions[&object.key]
+            ));
         }
         self.versions.insert(object.key.clone(), object.version.clone());
     }
@@ -165,5 +170,66 @@ impl<V> History<V> {
 impl<V> Clone for Witness<V> {
     fn clone(&self) -> Self {
         Self { name: self.name, history: Arc::clone(&self.history), changed: self.changed.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use informer::Uid;
+
+    use super::*;
+
+    fn object(uid: &str, version: u64) -> Arc<Object<()>> {
+        let key = ObjectKey::new("ns", "a");
+        Arc::new(Object { key, uid: Uid::new(uid), version: version.into(), value: Arc::new(()) })
+    }
+
+    fn added(uid: &str, version: u64) -> Notification<()> {
+        Notification::Added { object: object(uid, version), in_initial_list: false }
+    }
+
+    fn updated(old: u64, new: u64) -> Notification<()> {
+        Notification::Updated { old: object("1", old), new: object("1", new) }
+    }
+
+    fn deleted(last_state: LastState<()>) -> Notification<()> {
+        Notification::Deleted { key: ObjectKey::new("ns", "a"), last_state }
+    }
+
+    fn violations(told: &[Notification<()>]) -> usize {
+        let witness = Witness::new("witness", watch::Sender::new(0));
+        told.iter().for_each(|notification| witness.observe(notification));
+        witness.history().violations.len()
+    }
+
+    #[test]
+    fn a_possible_history_is_accepted() {
+        let end = |version| deleted(LastState::Known(object("1", version)));
+        let history =
+            [added("1", 5), updated(5, 7), end(8), added("2", 9), deleted(LastState::Stale(object("2", 9)))];
+        assert_eq!(violations(&history), 0);
+    }
+
+    #[test]
+    fn an_impossible_history_is_noticed() {
+        let synced = || Notification::Synced { version: 5.into() };
+        let late = Notification::Added { object: object("1", 5), in_initial_list: true };
+        let known = |uid: &str, version| deleted(LastState::Known(object(uid, version)));
+        let impossible = [
+            vec![added("1", 5), added("1", 6)],
+            vec![updated(5, 6)],
+            vec![known("1", 5)],
+            vec![added("1", 5), updated(4, 6)],
+            vec![added("1", 5), updated(5, 5)],
+            vec![added("1", 5), known("2", 6)],
+            vec![added("1", 5), known("1", 4)],
+            vec![added("1", 5), deleted(LastState::Unknown)],
+            vec![added("1", 5), known("1", 6), added("2", 6)],
+            vec![synced(), synced()],
+            vec![synced(), late],
+        ];
+        for history in impossible {
+            assert!(violations(&history) > 0, "{history:?}");
+        }
     }
 }

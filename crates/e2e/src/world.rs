@@ -61,7 +61,9 @@ impl Kind {
 
     /// Every key there is in the beginning.
     pub(crate) fn keys(self) -> impl Iterator<Item = ObjectKey> {
-        (0..NAMESPACES).flat_map(move |namespace| (0..self.per_namespace()).map(move |number| self.key(namespace, number)))
+        (0..NAMESPACES).flat_map(move |namespace| {
+            (0..self.per_namespace()).map(move |number| self.key(namespace, number))
+        })
     }
 
     /// A new object of this key. Names that end in the same digit share a label's value and a node.
@@ -94,8 +96,12 @@ impl Kind {
                     object["spec"]["nodeName"] = format!("node-{digit}").into();
                 }
             }
-            Self::ConfigMap => object["data"] = json!({"colour": "blue", "script": "#!/bin/sh\n\techo \"\\o/\"\n"}),
-            Self::Widget => object["spec"] = json!({"size": digit, "tags": ["a", "b"], "nested": {"deep": [1.5, null]}}),
+            Self::ConfigMap => {
+                object["data"] = json!({"colour": "blue", "script": "#!/bin/sh\n\techo \"\\o/\"\n"})
+            }
+            Self::Widget => {
+                object["spec"] = json!({"size": digit, "tags": ["a", "b"], "nested": {"deep": [1.5, null]}})
+            }
         }
         object
     }

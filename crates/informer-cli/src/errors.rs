@@ -6,6 +6,9 @@ use std::{error::Error, fmt, io, time::Duration};
 /// How much of a server's message is shown.
 const MESSAGE_LENGTH: usize = 400;
 
+/// A certificate's names are shown up to this length, else counted.
+const NAMES_LENGTH: usize = 120;
+
 /// A request that did not give what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestError {
@@ -138,7 +141,14 @@ fn certificate(why: &str) -> String {
         // Some faults come wrapped twice: Other(OtherError(CaUsedAsEndEntity)).
         let bare =
             why.strip_prefix("Other(OtherError(").and_then(|why| why.strip_suffix("))")).unwrap_or(why);
-        excerpt(bare, MESSAGE_LENGTH)
+        // The certificate of some proxies is for hundreds of names.
+        match bare.split_once("; certificate is only valid for ") {
+            Some((front, names)) if names.chars().count() > NAMES_LENGTH => {
+                let count = names.matches("DnsName(").count() + names.matches("IpAddress(").count();
+                format!("{}, but for {count} others", excerpt(front, MESSAGE_LENGTH))
+            }
+            _ => excerpt(bare, MESSAGE_LENGTH),
+        }
     }
 }
 
@@ -191,6 +201,20 @@ mod tests {
             "error: the server's certificate is not trusted: its issuer is not the certificate authority of the \
              kubeconfig (GET https://h:1/api)"
         );
+        let names: Vec<String> = (0..40).map(|n| format!("DnsName(\"h{n}.example.com\")")).collect();
+        let wrong = |names: &[String]| {
+            let text = names.join(", ");
+            let text = format!(
+                "invalid peer certificate: certificate not valid for name \"h\"; certificate is only valid for {text}"
+            );
+            line(io::Error::new(io::ErrorKind::InvalidData, text))
+        };
+        assert!(
+            wrong(&names).contains("not valid for name \"h\", but for 40 others (GET"),
+            "{}",
+            wrong(&names)
+        );
+        assert!(wrong(&names[..1]).contains("only valid for DnsName(\"h0.example.com\")"));
         assert_eq!(
             line(io::Error::other("failed to lookup address information: Name or service not known")),
             "error: cannot reach the server: its host name is not known (GET https://h:1/api)"

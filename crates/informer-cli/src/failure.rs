@@ -24,8 +24,9 @@ pub(crate) enum Failure {
     Client(String),
     #[error("error: {}", escape(.0))]
     NotSynced(String),
-    #[error("Error from server (NotFound): {resource} \"{}\" not found", escape(name))]
-    Missing { resource: String, name: String },
+    /// Resource and name of each; a line each, as kubectl prints them.
+    #[error("{}", missing(.0))]
+    Missing(Vec<(String, String)>),
     #[error("error: cannot write the output: {0}")]
     Write(io::Error),
     #[error("error: {0}")]
@@ -33,6 +34,13 @@ pub(crate) enum Failure {
     /// Nobody reads our output any more. Not worth a word.
     #[error("the output was closed")]
     Closed,
+}
+
+fn missing(objects: &[(String, String)]) -> String {
+    let line = |(resource, name): &(String, String)| {
+        format!("Error from server (NotFound): {resource} \"{}\" not found", escape(name))
+    };
+    objects.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 impl From<WriteError> for Failure {

@@ -4,8 +4,8 @@ use crate::{
     args::{Format, Global, Query},
     failure::Failure,
     output::{document, plain, reference, to_json, to_yaml, write_text},
-    palette::Palette,
     progress::Progress,
+    screen::Screen,
     session::{DynamicInformer, Session, Target},
     table::Table,
     view::View,
@@ -34,26 +34,31 @@ struct Found {
 /// # Errors
 /// The first thing that keeps it from being done: what the server refuses at once, everything else after the request
 /// timeout. Named objects that do not exist are an error after the others were printed.
-pub(crate) async fn get(global: &Global, query: &Query, out: &mut impl Write) -> Result<(), Failure> {
+pub(crate) async fn get(
+    global: &Global,
+    query: &Query,
+    out: &mut impl Write,
+    screen: Screen,
+) -> Result<(), Failure> {
     let wanted = query.check(global)?;
     let session = Session::open(global, query).await?;
     let targets = session.targets(query, wanted).await?;
     let mut found = Vec::new();
-    let mut missing = None;
+    let mut missing = Vec::new();
     for target in targets {
         let mut objects = Vec::new();
         for (informer, name) in sync(&session, &target).await?.into_iter().zip(names(&target)) {
             let listed = informer.store().list();
             if let (true, Some(name)) = (listed.is_empty(), name) {
-                missing.get_or_insert(Failure::Missing { resource: target.name(), name });
+                missing.push((target.name(), name));
             }
             objects.extend(listed);
             informer.stop().await;
         }
         found.push(Found { target, objects });
     }
-    print(&session, query, &found, out).await?;
-    missing.map_or(Ok(()), Err)
+    print(&session, query, &found, out, screen).await?;
+    if missing.is_empty() { Ok(()) } else { Err(Failure::Missing(missing)) }
 }
 
 /// The names in the order of the informers.
@@ -130,6 +135,7 @@ async fn print(
     query: &Query,
     found: &[Found],
     out: &mut impl Write,
+    screen: Screen,
 ) -> Result<(), Failure> {
     let values = || {
         found
@@ -150,7 +156,7 @@ async fn print(
                 found.objects.iter().map(|o| format!("{}\n", reference(&found.target.resource, o.key.name())))
             })
             .collect(),
-        None | Some(Format::Wide) => return print_tables(session, query, found, out).await,
+        None | Some(Format::Wide) => return print_tables(session, query, found, out, screen).await,
     };
     Ok(write_text(out, &text)?)
 }
@@ -160,15 +166,13 @@ async fn print_tables(
     query: &Query,
     found: &[Found],
     out: &mut impl Write,
+    screen: Screen,
 ) -> Result<(), Failure> {
     let wide = query.output == Some(Format::Wide);
     let mut text = String::new();
     let mut empty = true;
     for Found { target, objects } in found {
         if objects.is_empty() {
-            if found.len() == 1 && target.names.is_empty() {
-                eprintln!("No resources found{}.", target.place());
-            }
             continue;
         }
         if !std::mem::take(&mut empty) {
@@ -177,13 +181,14 @@ async fn print_tables(
         let view = View::open(&session.requester, target, wide, found.len() > 1).await;
         let now = Timestamp::now();
         let rows: Vec<Vec<String>> = objects.iter().map(|object| view.row(&object.value, now)).collect();
-        text.push_str(&Table::new(view.headers(), Palette::for_stdout(), true).render(&rows));
+        text.push_str(&Table::new(view.headers(), screen.palette, true).render(&rows));
     }
-    if empty && found.len() > 1 {
-        eprintln!(
-            "No resources found{}.",
-            found.first().map_or_else(String::new, |found| found.target.place())
-        );
+    // Of what was asked for by name each missing one is told later.
+    if let Some(Found { target, .. }) = found.first()
+        && empty
+        && found.iter().all(|found| found.target.names.is_empty())
+    {
+        eprintln!("{}", target.nothing());
     }
     Ok(write_text(out, &text)?)
 }

@@ -3,6 +3,7 @@
 use args::{Cli, Command, Shell};
 use clap::{CommandFactory, Parser};
 use failure::Failure;
+use screen::Screen;
 use std::{io, process::ExitCode};
 
 mod age;
@@ -19,6 +20,7 @@ mod output;
 mod palette;
 mod progress;
 mod request;
+mod screen;
 mod serve;
 mod session;
 mod table;
@@ -51,9 +53,12 @@ fn main() -> ExitCode {
 
 async fn run(cli: Cli) -> Result<(), Failure> {
     let Cli { command, global } = cli;
+    let screen = Screen::of_stdout();
     match command {
-        Command::Get(query) => get::get(&global, &query, &mut io::stdout()).await,
-        Command::Watch(query) => watch::watch(&global, &query, &mut io::stdout(), interrupted()).await,
+        Command::Get(query) => get::get(&global, &query, &mut io::stdout(), screen).await,
+        Command::Watch(query) => {
+            watch::watch(&global, &query, &mut io::stdout(), screen, interrupted()).await
+        }
         Command::Serve(args) => Ok(serve::serve(&args, interrupted()).await?),
         Command::Completions { shell } => completions(shell),
     }

@@ -43,7 +43,10 @@ impl<W: Write> Progress<W> {
             return;
         }
         self.drawn = Some(now);
-        let _ = write!(self.out, "{CLEAR}{}", line(resource, items, of, elapsed));
+        let line = line(resource, items, of, elapsed);
+        // A line that wraps could not be cleared.
+        let most = crate::screen::stderr_width().map_or(usize::MAX, |width| width.saturating_sub(1));
+        let _ = write!(self.out, "{CLEAR}{}", crate::text::shorten(&line, most));
         let _ = self.out.flush();
     }
 

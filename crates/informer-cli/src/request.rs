@@ -1,7 +1,7 @@
 //! One GET with a deadline, its answer as JSON; bodies never reach a log or an error.
 
 use crate::errors::{Cause, RequestError};
-use http::header::ACCEPT;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube::client::Body;
 use serde_json::Value;
@@ -54,6 +54,8 @@ impl Requester {
         let answer =
             self.client.send(request).await.map_err(|error| RequestError::transport(name, &error))?;
         let status = answer.status();
+        let plain_text =
+            answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
         let body = Limited::new(answer.into_body(), MAX_ANSWER_BYTES).collect().await;
         let bytes = match body {
             Ok(body) => body.to_bytes(),
@@ -67,7 +69,14 @@ impl Requester {
         if !status.is_success() {
             let status_object = parsed.unwrap_or_default();
             let field = |name: &str| status_object.get(name).and_then(Value::as_str).unwrap_or_default();
-            return Err(RequestError::status(name, status.as_u16(), field("reason"), field("message")));
+            let line =
+                std::str::from_utf8(&bytes).ok().and_then(|text| text.lines().next()).unwrap_or_default();
+            let message = match field("message") {
+                // What Go's HTTP server says comes without any header.
+                "" if plain_text || line.starts_with("Client sent an HTTP request to an HTTPS") => line,
+                message => message,
+            };
+            return Err(RequestError::status(name, status.as_u16(), field("reason"), message));
         }
         parsed.map_err(|error| {
             let why = format!("not JSON at line {}, column {}", error.line(), error.column());
@@ -122,6 +131,7 @@ pub(crate) mod tests {
         let (requester, _) = scripted(|path, _| match path {
             "/status?x=y" => (403, r#"{"kind":"Status","reason":"Forbidden","message":"no"}"#.to_owned()),
             "/html" => (502, "<p>hunter2</p>".to_owned()),
+            "/tls" => (400, "Client sent an HTTP request to an HTTPS server.\n".to_owned()),
             _ => (200, "{\"password\": hunter2".to_owned()),
         });
         let line = async |path| requester.json(path, "application/json").await.unwrap_err().to_string();
@@ -132,6 +142,10 @@ pub(crate) mod tests {
         assert_eq!(
             line("/html").await,
             "Error from server (BadGateway): status 502 (GET https://h:6443/html)"
+        );
+        assert_eq!(
+            line("/tls").await,
+            "Error from server (BadRequest): Client sent an HTTP request to an HTTPS server. (GET https://h:6443/tls)"
         );
         assert_eq!(
             line("/cut").await,

@@ -12,7 +12,11 @@ use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
+    pin::pin,
 };
+
+/// From so many objects on the wait for them is long enough to be explained.
+const LARGE: usize = 10_000;
 
 /// Why the server does not run (any more).
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +28,8 @@ pub(crate) enum ServeError {
     Kubeconfig { path: PathBuf, why: io::Error },
     #[error("cannot print the kubeconfig: {0}")]
     Print(io::Error),
+    #[error("the embedded server's objects cannot be created: {0}")]
+    Creation(tokio::task::JoinError),
     #[error("the embedded server's workload stopped: {0}")]
     Workload(ApiError),
 }
@@ -37,7 +43,7 @@ pub(crate) struct Embedded {
 }
 
 impl Embedded {
-    /// Starts a server on a loopback port, 0 for a free one, and creates the workload's objects.
+    /// Creates the workload's objects and starts a server on a loopback port, 0 for a free one.
     ///
     /// # Errors
     /// The port cannot be had.
@@ -49,7 +55,15 @@ impl Embedded {
             seed: args.seed(),
             ..WorkloadOptions::default()
         };
-        let workload = Workload::new(server.clone(), options).map_err(ServeError::Workload)?;
+        if options.objects >= LARGE {
+            eprintln!("creating {} Pods", options.objects);
+        }
+        // Takes seconds for a large world, in which Ctrl-C must be heard.
+        let create = {
+            let server = server.clone();
+            tokio::task::spawn_blocking(move || Workload::new(server, options))
+        };
+        let workload = create.await.map_err(ServeError::Creation)?.map_err(ServeError::Workload)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let listening =
             server.listen_on(address).await.map_err(|error| ServeError::Listen(address, error))?;
@@ -72,7 +86,11 @@ impl Embedded {
 /// # Errors
 /// `ServeError`; a reader of standard output that goes away is none.
 pub(crate) async fn serve(args: &Serve, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
-    let Embedded { listening, workload, still } = Embedded::start(&args.workload, args.port).await?;
+    let mut stop = pin!(stop);
+    let Embedded { listening, workload, still } = tokio::select! {
+        started = Embedded::start(&args.workload, args.port) => started?,
+        () = &mut stop => return Ok(()),
+    };
     let kubeconfig = listening.kubeconfig();
     let url = listening.url();
     match &args.kubeconfig_out {
@@ -92,6 +110,6 @@ pub(crate) async fn serve(args: &Serve, stop: impl Future<Output = ()>) -> Resul
     }
     tokio::select! {
         error = Embedded::run(workload, still) => Err(error),
-        () = stop => Ok(()),
+        () = &mut stop => Ok(()),
     }
 }

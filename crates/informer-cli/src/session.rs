@@ -88,14 +88,15 @@ impl Session {
         }
         let mut targets: Vec<Target> = Vec::new();
         for ResourceArg { resource, names } in wanted {
-            let resource = catalog.resolve(&resource)?.clone();
-            if let Some(verb) = ["list", "watch"].into_iter().find(|verb| !resource.can(verb)) {
-                return Err(Failure::Unable { resource: resource.full_name(), verb });
-            }
-            // `po` and `pods` are one resource.
-            match targets.iter_mut().find(|target| target.resource == resource) {
-                Some(known) => known.names.extend(names),
-                None => targets.push(self.target(query, resource, names)),
+            for resource in catalog.find(&resource)? {
+                if let Some(verb) = ["list", "watch"].into_iter().find(|verb| !resource.can(verb)) {
+                    return Err(Failure::Unable { resource: resource.full_name(), verb });
+                }
+                // `po` and `pods` are one resource.
+                match targets.iter_mut().find(|target| target.resource == *resource) {
+                    Some(known) => known.names.extend(names.clone()),
+                    None => targets.push(self.target(query, resource.clone(), names.clone())),
+                }
             }
         }
         Ok(targets)
@@ -180,11 +181,12 @@ impl Target {
         self.resource.full_name()
     }
 
-    /// What `No resources found` ends with.
-    pub(crate) fn place(&self) -> String {
-        self.namespace
-            .as_ref()
-            .map_or_else(String::new, |n| format!(" in {} namespace", crate::text::escape(n)))
+    /// What kubectl says when there are none.
+    pub(crate) fn nothing(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("No resources found in {} namespace.", crate::text::escape(namespace)),
+            None => "No resources found".to_owned(),
+        }
     }
 }
 

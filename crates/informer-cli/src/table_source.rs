@@ -148,6 +148,7 @@ mod tests {
             api: ApiResource::from_gvk_with_plural(&gvk, "widgets"),
             singular: "widget".to_owned(),
             short_names: vec![],
+            categories: vec![],
             namespaced: true,
             verbs: vec![],
         }

@@ -50,6 +50,23 @@ pub(crate) fn excerpt(text: &str, max: usize) -> String {
     escape(&shorten(text, max)).into_owned()
 }
 
+/// As many of the parts as fit into `room` characters, with a count of the others and of `unnamed` more that have no
+/// part: `a, b +3 more`. The first part is always there, cut if need be.
+pub(crate) fn fit(parts: &[String], unnamed: usize, room: usize) -> String {
+    let count = |hidden: usize| if hidden == 0 { String::new() } else { format!(" +{hidden} more") };
+    let Some(first) = parts.first() else {
+        return String::new();
+    };
+    for shown in (1..=parts.len()).rev() {
+        let text = parts[..shown].join(", ") + &count(parts.len() - shown + unnamed);
+        if text.chars().count() <= room {
+            return text;
+        }
+    }
+    let others = count(parts.len() - 1 + unnamed);
+    format!("{}{others}", shorten(first, room.saturating_sub(others.len())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,7 +88,28 @@ mod tests {
         assert_eq!(shorten("ab", 0), "…");
     }
 
+    #[test]
+    fn parts_that_do_not_fit_are_counted() {
+        let parts = ["alpha".to_owned(), "beta".to_owned(), "gamma".to_owned()];
+        assert_eq!(fit(&parts, 0, 100), "alpha, beta, gamma");
+        assert_eq!(fit(&parts, 2, 100), "alpha, beta, gamma +2 more");
+        assert_eq!(fit(&parts, 0, 18), "alpha, beta, gamma");
+        assert_eq!(fit(&parts, 0, 17), "alpha +2 more");
+        assert_eq!(fit(&parts, 1, 19), "alpha, beta +2 more");
+        assert_eq!(fit(&parts[..1], 0, 3), "al…");
+        assert_eq!(fit(&parts, 0, 0), "… +2 more");
+        assert_eq!(fit(&[], 0, 10), "");
+    }
+
     proptest! {
+        #[test]
+        fn a_fitted_phrase_keeps_its_room(
+            parts in proptest::collection::vec("[a-zé日]{1,30}", 1..8), unnamed in 0usize..200, room in 12usize..120
+        ) {
+            let text = fit(&parts, unnamed, room);
+            prop_assert!(text.chars().count() <= room, "{}", text);
+        }
+
         #[test]
         fn escaped_text_holds_no_control_character(text in ".*|[\\x00-\\x1f\\x7f-\\u{9f}]*") {
             let escaped = escape(&text);

@@ -7,8 +7,9 @@ use crate::{
     get::show,
     output::write_text,
     progress::Progress,
+    screen::Screen,
     session::{DynamicInformer, Session, Target},
-    text::escape,
+    text::{escape, excerpt},
 };
 use futures_util::{StreamExt, stream::select_all};
 use informer::{FailureKind, Notification, Trouble, TroubleReport};
@@ -41,6 +42,14 @@ struct Tally {
     relists: u64,
     synced_after: Option<Duration>,
     last_trouble: Option<String>,
+    trouble_is_over: bool,
+}
+
+impl Tally {
+    fn trouble(&mut self, line: String) {
+        self.last_trouble = Some(line);
+        self.trouble_is_over = false;
+    }
 }
 
 /// One target with its informers and the printer of its notifications.
@@ -62,25 +71,30 @@ pub(crate) async fn watch(
     global: &Global,
     query: &Query,
     out: &mut impl Write,
+    screen: Screen,
     stop: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
     let wanted = query.check(global)?;
-    let session = Session::open(global, query).await?;
     let mut stop = pin!(stop);
-    let targets = tokio::select! {
-        targets = find(&session, query, wanted) => targets?,
-        () = &mut stop => return Ok(()),
+    let started = Instant::now();
+    let mut tally = Tally::default();
+    let found = tokio::select! {
+        found = find(global, query, wanted, &mut tally) => Some(found?),
+        () = &mut stop => None,
+    };
+    let Some((session, targets)) = found else {
+        let names = excerpt(&query.resources.join(" "), 80);
+        tell_end(&summary(&names, 0, None, &tally, started.elapsed()));
+        return Ok(());
     };
     let (sender, mut troubles) = mpsc::unbounded_channel();
     let mut watched = Vec::new();
     let among_others = targets.len() > 1;
     for target in targets {
         let informers = session.informers(&target, &sender)?;
-        let printer = Printer::open(&session, &target, query.output, among_others).await;
+        let printer = Printer::open(&session, &target, query.output, among_others, screen).await;
         watched.push(Watched { unsynced: informers.len(), target, informers, printer });
     }
-    let started = Instant::now();
-    let mut tally = Tally::default();
     let result = {
         let follow = follow(&mut watched, out, &mut troubles, &mut tally, started, global.verbose > 0);
         tokio::select! {
@@ -94,8 +108,14 @@ pub(crate) async fn watch(
     result
 }
 
-/// Finds the targets, again and again while the server cannot be asked.
-async fn find(session: &Session, query: &Query, wanted: Vec<ResourceArg>) -> Result<Vec<Target>, Failure> {
+/// Finds the cluster and in it the targets, again and again while the server cannot be asked.
+async fn find(
+    global: &Global,
+    query: &Query,
+    wanted: Vec<ResourceArg>,
+    tally: &mut Tally,
+) -> Result<(Session, Vec<Target>), Failure> {
+    let session = Session::open(global, query).await?;
     let mut told = String::new();
     let mut pause = FIRST_PAUSE;
     loop {
@@ -104,10 +124,17 @@ async fn find(session: &Session, query: &Query, wanted: Vec<ResourceArg>) -> Res
                 let line = error.to_string();
                 if line != told {
                     eprintln!("{line}; trying again");
+                    tally.trouble(line.clone());
                     told = line;
                 }
             }
-            other => return other,
+            other => {
+                if !told.is_empty() && other.is_ok() {
+                    eprintln!("the server answers now");
+                    tally.trouble_is_over = true;
+                }
+                return other.map(|targets| (session, targets));
+            }
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -129,6 +156,7 @@ async fn follow(
     watched.iter().flat_map(|one| &one.informers).for_each(DynamicInformer::start);
     let mut progress = Progress::on_stderr(started);
     let mut ticks = tokio::time::interval(TICK);
+    let mut printed: Option<usize> = None;
     loop {
         tokio::select! {
             next = batches.next() => {
@@ -138,8 +166,11 @@ async fn follow(
                 count(tally, &batch);
                 let synced = batch.iter().filter(|n| matches!(n, Notification::Synced { .. })).count();
                 one.unsynced = one.unsynced.saturating_sub(synced);
-                let text = one.printer.print(&one.target, &batch, one.unsynced == 0, Timestamp::now()).await;
+                let behind = printed.is_some_and(|before| before != index);
+                let synced_now = one.unsynced == 0;
+                let text = one.printer.print(&one.target, &batch, synced_now, behind, Timestamp::now()).await;
                 write_text(out, &text)?;
+                printed = printed.or((!text.is_empty()).then_some(index));
                 if synced > 0 && one.unsynced == 0 {
                     greet(one);
                 }
@@ -154,7 +185,10 @@ async fn follow(
                     if !verbose {
                         eprintln!("{line}");
                     }
-                    tally.last_trouble = Some(line);
+                    match report.trouble {
+                        Trouble::Recovered => tally.trouble_is_over = true,
+                        _ => tally.trouble(without_next_try(&line).to_owned()),
+                    }
                 }
             }
             _ = ticks.tick(), if tally.synced_after.is_none() => {
@@ -170,7 +204,7 @@ async fn follow(
 /// An empty table would look like a command that hangs.
 fn greet(one: &Watched) {
     if one.printer.is_table() && one.informers.iter().all(|informer| informer.store().is_empty()) {
-        eprintln!("No resources found{} yet; waiting for {}.", one.target.place(), one.target.name());
+        eprintln!("No {} yet; waiting for the first", one.target.name());
     }
 }
 
@@ -202,15 +236,25 @@ fn summarize(watched: &[Watched], tally: &Tally, elapsed: Duration) {
     let informers = || watched.iter().flat_map(|one| &one.informers);
     let objects: usize = informers().map(|informer| informer.store().len()).sum();
     let requests: u64 = informers().map(|informer| informer.status().requests).sum();
+    tell_end(&summary(&names.join(", "), objects, Some(requests), tally, elapsed));
+}
+
+fn tell_end(summary: &str) {
     if io::stderr().is_terminal() {
         // The terminal has just echoed ^C.
         eprintln!();
     }
-    eprint!("{}", summary(&names.join(", "), objects, requests, tally, elapsed));
+    eprint!("{summary}");
 }
 
-fn summary(names: &str, objects: usize, requests: u64, tally: &Tally, elapsed: Duration) -> String {
-    let Tally { added, updated, deleted, relists, synced_after, last_trouble } = tally;
+/// The moment of the next try is history when the trouble is told once more.
+fn without_next_try(line: &str) -> &str {
+    line.rsplit_once("; next try in ").map_or(line, |(trouble, _)| trouble)
+}
+
+/// Two lines; no number of requests where none of the watch was ever sent.
+fn summary(names: &str, objects: usize, requests: Option<u64>, tally: &Tally, elapsed: Duration) -> String {
+    let Tally { added, updated, deleted, relists, synced_after, last_trouble, trouble_is_over } = tally;
     let seconds = i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX);
     let from = Timestamp::UNIX_EPOCH;
     let watched =
@@ -220,13 +264,17 @@ fn summary(names: &str, objects: usize, requests: u64, tally: &Tally, elapsed: D
         Some(after) => format!("synced in {:.1} s", after.as_secs_f64()),
         None => "never synced".to_owned(),
     };
-    let trouble =
-        last_trouble.as_ref().map_or_else(|| "no trouble".to_owned(), |line| format!("last: {line}"));
+    let trouble = match (last_trouble, trouble_is_over) {
+        (None, _) => "no trouble".to_owned(),
+        (Some(line), true) => format!("last trouble (over): {line}"),
+        (Some(line), false) => format!("last trouble: {line}"),
+    };
     let plural = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    let requests = requests.map_or_else(String::new, |requests| {
+        format!(", {}, {}", plural(requests, "request", "requests"), plural(*relists, "relist", "relists"))
+    });
     format!(
-        "{names}: {objects} now, {added} added, {updated} updated, {deleted} deleted in {watched}\n{synced}, {}, {}, \
-         {trouble}\n",
-        plural(requests, "request", "requests"),
-        plural(*relists, "relist", "relists"),
+        "{names}: {objects} now, {added} added, {updated} updated, {deleted} deleted in {watched}\n{synced}{requests}, \
+         {trouble}\n"
     )
 }

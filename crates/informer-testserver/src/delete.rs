@@ -77,24 +77,37 @@ pub(crate) fn remove_or_mark(
     table: TableId,
     object: &Arc<Stored>,
 ) -> Outcome {
-    let mut value = object.encoded.parse();
+    let value = object.encoded.parse();
     let held = value["metadata"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty());
     if !held {
         let gone = state.remove(table, &object.key);
         return Outcome::Gone(gone.unwrap_or_else(|| Arc::clone(object)));
     }
+    Outcome::Marked(mark(inner, state, table, object, 0))
+}
+
+/// Marks an object as being deleted, as a kubelet finds its Pods, unless it is already.
+pub(crate) fn mark(
+    inner: &Inner,
+    state: &mut State,
+    table: TableId,
+    object: &Arc<Stored>,
+    grace_seconds: i64,
+) -> Arc<Stored> {
+    let mut value = object.encoded.parse();
     if value["metadata"]["deletionTimestamp"].is_string() {
-        return Outcome::Marked(Arc::clone(object));
+        return Arc::clone(object);
     }
     let resource = state.registry.all().find(|resource| resource.table == table).cloned();
-    let Some(resource) = resource else { return Outcome::Marked(Arc::clone(object)) };
+    let Some(resource) = resource else { return Arc::clone(object) };
+    let end = inner.now() + jiff::SignedDuration::from_secs(grace_seconds);
     let metadata = metadata_of(&mut value);
-    metadata.insert("deletionTimestamp".into(), rfc3339(inner.now()).into());
-    metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
+    metadata.insert("deletionTimestamp".into(), rfc3339(end).into());
+    metadata.insert("deletionGracePeriodSeconds".into(), grace_seconds.into());
     if let Some(generation) = metadata.get("generation").and_then(Value::as_u64) {
         metadata.insert("generation".into(), (generation + 1).into());
     }
-    Outcome::Marked(state.store(&resource, &object.key, &value))
+    state.store(&resource, &object.key, &value)
 }
 
 fn options(call: &Call<'_>) -> Result<Value, ApiError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::delete::delete_object;
+use crate::delete::{delete_object, mark};
 use crate::registry::Resource;
 use crate::server::TestServer;
 use crate::status::ApiError;
@@ -85,6 +85,22 @@ impl TestServer {
         let resource = find(&state, resource)?;
         let object = existing(&state, &resource, namespace, name)?;
         delete_object(&self.inner, &mut state, &resource, &object);
+        Ok(())
+    }
+
+    /// Marks an object as being deleted, so many seconds from now: it is there until [`delete`](Self::delete)d, as a
+    /// Pod is while its containers stop.
+    pub(crate) fn terminate(
+        &self,
+        resource: &str,
+        namespace: &str,
+        name: &str,
+        grace_seconds: i64,
+    ) -> Result<(), ApiError> {
+        let mut state = self.inner.state();
+        let resource = find(&state, resource)?;
+        let object = existing(&state, &resource, namespace, name)?;
+        mark(&self.inner, &mut state, resource.table, &object, grace_seconds);
         Ok(())
     }
 

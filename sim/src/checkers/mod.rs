@@ -41,6 +41,8 @@ pub enum Checker {
     Quiet,
     /// A server that contradicts its own order is noticed.
     Detected,
+    /// Of a resource that is gone nothing is stored, unless it was asked to be kept.
+    Gone,
 }
 
 /// One broken invariant.
@@ -66,12 +68,27 @@ pub(crate) struct Court {
     pub(crate) step: u64,
     /// The first one of each checker.
     pub(crate) violations: Vec<Violation>,
+    /// Checkers that have no say any more.
+    muted: Vec<Checker>,
 }
 
 impl Court {
+    /// From here on these cannot say what is right.
+    pub(crate) fn mute(&mut self, checkers: &[Checker]) {
+        self.muted.extend(checkers);
+    }
+
+    /// Whether this checker has no say any more.
+    pub(crate) fn is_muted(&self, checker: Checker) -> bool {
+        self.muted.contains(&checker)
+    }
+
     /// Charges, unless it is as it should be.
     pub(crate) fn require(&mut self, holds: bool, checker: Checker, message: impl FnOnce() -> String) {
-        if !holds && self.violations.iter().all(|violation| violation.checker != checker) {
+        if holds || self.is_muted(checker) {
+            return;
+        }
+        if self.violations.iter().all(|violation| violation.checker != checker) {
             self.violations.push(Violation { checker, step: self.step, message: message() });
         }
     }

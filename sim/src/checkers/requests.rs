@@ -52,7 +52,9 @@ impl RequestCheck {
         }
         for (span, allowed) in [BURST, FLOW] {
             let sent = recent.iter().filter(|&&at| now.since(at) < span).count();
-            court.require(sent <= allowed, Checker::Quiet, || format!("scope {scope}: {sent} requests in {span:?}"));
+            court.require(sent <= allowed, Checker::Quiet, || {
+                format!("scope {scope}: {sent} requests in {span:?}")
+            });
         }
     }
 

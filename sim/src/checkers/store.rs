@@ -52,11 +52,25 @@ impl Truth<'_> {
         shown.map(|(key, object)| (key, value(&object))).collect()
     }
 
-    /// Whether the object of this key was out of sight some time after this version.
+    /// Whether the object of this key was gone, out of sight or undecodable some time after this version.
     pub(crate) fn left(&self, key: &ObjectKey, version: u64) -> bool {
         let log = &self.server.log;
         let after = &log[log.partition_point(|change| change.version <= version)..];
-        after.iter().any(|change| change.key == *key && !self.shows(key, change.after.as_ref()))
+        let seen = |change: &Change| {
+            let readable = change.after.filter(|after| after.decodable);
+            self.shows(key, readable.as_ref())
+        };
+        after.iter().any(|change| change.key == *key && !seen(change))
+    }
+
+    /// Whether this incarnation was gone or out of sight some time after this version.
+    pub(crate) fn ended(&self, key: &ObjectKey, object: &Value) -> bool {
+        let log = [&self.server.lost[..], &self.server.log].into_iter().flatten();
+        let mut after = log.filter(|change| change.version > object.version && change.key == *key);
+        after.any(|change| {
+            !self.shows(key, change.after.as_ref())
+                || change.after.is_some_and(|after| after.uid != object.uid)
+        })
     }
 
     /// What the informer is to have in the end.
@@ -98,6 +112,8 @@ impl Mirror {
     }
 }
 
+type Contents = Vec<(ObjectKey, Value)>;
+
 /// Looks at the store each time it has changed.
 #[derive(Default)]
 pub(crate) struct StoreCheck {
@@ -105,7 +121,7 @@ pub(crate) struct StoreCheck {
     /// The last version up to which all scopes were known to be.
     version: u64,
     applies: u64,
-    kept: Option<(Snapshot<Value>, Vec<(ObjectKey, Value)>)>,
+    kept: Option<(Snapshot<Value>, Contents)>,
     /// Items of lists that could not be identified: the store cannot know of them.
     pub(crate) unread: BTreeSet<ObjectKey>,
 }
@@ -140,32 +156,38 @@ impl StoreCheck {
     /// Looks at the last snapshot again.
     pub(crate) fn check_snapshot(&mut self, court: &mut Court) {
         if let Some((snapshot, was)) = self.kept.take() {
-            let is: Vec<_> = snapshot.in_key_order().iter().map(|object| (object.key.clone(), *object.value)).collect();
+            let is: Vec<_> =
+                snapshot.in_key_order().iter().map(|object| (object.key.clone(), *object.value)).collect();
             court.require(is == was, Checker::Snapshot, || format!("a snapshot was {was:?} and is {is:?}"));
         }
     }
 
     fn compare(&self, store: &Indexer<Value>, truth: Truth<'_>, court: &mut Court) {
         let version = self.version;
+        // With several scopes one may be further on than the version that all have reached; and so may be the later pages of
+        // a list.
+        let ahead = truth.scopes.len() > 1 || truth.server.sloppy_pages;
         for (key, stored) in self.mirror.state.iter().filter(|(key, stored)| truth.shows(key, Some(stored))) {
             let has = store.by_key(key);
             if has.is_some_and(|object| is(stored, &object.value)) || self.unread.contains(key) {
                 continue;
             }
             let stale = store.is_stale(key);
-            // With several scopes one may be further on than the version that all have reached.
-            let newer = truth.scopes.len() > 1 && later(truth, key, version, has.map(|object| object.value.version));
+            let newer = ahead && later(truth, key, version, has.map(|object| object.value.version));
             let excused = newer || stale || (!stored.decodable && has.is_none());
             court.require(excused, Checker::ReadYourWrites, || {
                 format!("at {version} the server has {key} {stored:?}, the store {has:?}, stale {stale}")
             });
-            court.require(excused, Checker::Snapshot, || format!("at {version}: {key} {stored:?}, stored {has:?}"));
+            court.require(excused, Checker::Snapshot, || {
+                format!("at {version}: {key} {stored:?}, stored {has:?}")
+            });
         }
         for object in store.iter() {
             let shown = truth.shows(&object.key, self.mirror.state.get(&object.key));
-            let newer = truth.scopes.len() > 1 && object.value.version > version;
+            let newer = ahead && object.value.version > version;
             let excused = shown || newer || store.is_stale(&object.key);
-            court.require(excused, Checker::Snapshot, || format!("at {version} the server has no {object:?}"));
+            court
+                .require(excused, Checker::Snapshot, || format!("at {version} the server has no {object:?}"));
         }
     }
 }
@@ -174,20 +196,13 @@ impl StoreCheck {
 fn later(truth: Truth<'_>, key: &ObjectKey, version: u64, has: Option<u64>) -> bool {
     match has {
         Some(has) => has > version,
-        None => {
-            let log = &truth.server.log;
-            let after = &log[log.partition_point(|change| change.version <= version)..];
-            after.iter().any(|change| {
-                let unreadable = change.after.is_some_and(|after| !after.decodable);
-                change.key == *key && (unreadable || !truth.shows(key, change.after.as_ref()))
-            })
-        }
+        None => truth.left(key, version),
     }
 }
 
 /// Everything in a store, in key order.
-pub(crate) fn contents(store: &Indexer<Value>) -> Vec<(ObjectKey, Value)> {
-    let mut contents: Vec<_> = store.iter().map(|object| (object.key.clone(), *object.value)).collect();
+fn contents(store: &Indexer<Value>) -> Contents {
+    let mut contents: Contents = store.iter().map(|object| (object.key.clone(), *object.value)).collect();
     contents.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     contents
 }

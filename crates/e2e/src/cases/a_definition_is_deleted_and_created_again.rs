@@ -24,7 +24,12 @@ pub(super) async fn run(context: &Context) -> Result {
     let is_told = || widgets.witness().history().held.is_empty().then_some(());
     widgets.eventually("every object was deleted", is_told).await?;
     let status = widgets.informer.status();
-    ensure!(status.objects == 0 && status.phase == Phase::ResourceGone, "{} objects, {}", status.objects, status.phase);
+    ensure!(
+        status.objects == 0 && status.phase == Phase::ResourceGone,
+        "{} objects, {}",
+        status.objects,
+        status.phase
+    );
     world::define_widgets(&context.api).await?;
     let api = &context.api;
     tokio::try_join!(

@@ -13,9 +13,7 @@ use crate::world::Kind;
 pub(super) async fn run(context: &Context) -> Result {
     let stranger = context.cluster.stranger(Kind::ConfigMap).await?;
     let config_maps = Watched::config_maps(Scope::of(Kind::ConfigMap), informer::client(stranger)?)?;
-    let forbidden = |report: &informer::TroubleReport| {
-        matches!(&report.trouble, Trouble::RequestFailed { failure, .. } if failure.kind == FailureKind::Forbidden)
-    };
+    let forbidden = |report: &informer::TroubleReport| matches!(&report.trouble, Trouble::RequestFailed { failure, .. } if failure.kind == FailureKind::Forbidden);
     let seen = config_maps.trouble("a refusal", 0, forbidden).await?.to_string();
     let clear = ["configmaps", "list", "403", "forbidden"].iter().all(|part| seen.contains(part));
     ensure!(clear && seen.lines().count() == 1, "not one clear line: {seen:?}");
@@ -28,6 +26,8 @@ pub(super) async fn run(context: &Context) -> Result {
     ensure!(first <= 2, "one refusal was told as {first}");
     context.cluster.permit(Kind::ConfigMap).await?;
     config_maps.synced().await?;
-    config_maps.eventually("recovery", || config_maps.informer.status().last_error.is_none().then_some(())).await?;
+    config_maps
+        .eventually("recovery", || config_maps.informer.status().last_error.is_none().then_some(()))
+        .await?;
     context.check(&config_maps).await
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 
 use crate::outcome::{Result, ensure};
+use crate::reader::Reader;
 use crate::scope::Scope;
 use crate::suite::Context;
 use crate::watched::Watched;
@@ -28,16 +29,28 @@ pub(super) async fn run(context: &Context) -> Result {
             std::thread::sleep(Duration::from_millis(20));
         }
     });
+    let reader = Reader::start(pods.informer.store());
     let rounds = context.cluster.scaled(10, 3);
     let api = &context.api;
     // Every second object of every namespace.
-    let keys = |kind: Kind| (0..NAMESPACES).flat_map(move |namespace| (0..20).map(move |number| kind.key(namespace, number * 2 % kind.per_namespace())));
+    let keys = |kind: Kind| {
+        (0..NAMESPACES).flat_map(move |namespace| {
+            (0..20).map(move |number| kind.key(namespace, number * 2 % kind.per_namespace()))
+        })
+    };
     tokio::try_join!(
         writer::write(api, Kind::Pod, keys(Kind::Pod).step_by(2), rounds, 1),
         writer::write(api, Kind::ConfigMap, keys(Kind::ConfigMap).step_by(4), rounds, 2),
-        writer::write(api, Kind::Widget, (0..NAMESPACES).map(|namespace| Kind::Widget.key(namespace, 3)), rounds, 3),
+        writer::write(
+            api,
+            Kind::Widget,
+            (0..NAMESPACES).map(|namespace| Kind::Widget.key(namespace, 3)),
+            rounds,
+            3
+        ),
     )?;
     brake.await?;
+    reader.finish().await?;
     context.check(&pods).await?;
     context.check(&config_maps).await?;
     context.check(&widgets).await?;

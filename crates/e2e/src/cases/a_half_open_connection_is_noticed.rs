@@ -34,9 +34,7 @@ pub(super) async fn run(context: &Context) -> Result {
 
     // Now the server itself stands still: it takes connections, but answers nobody.
     context.cluster.freeze()?;
-    let silent = |report: &informer::TroubleReport| {
-        matches!(&report.trouble, Trouble::RequestFailed { failure, .. } if failure.kind == FailureKind::HeadersTimeout)
-    };
+    let silent = |report: &informer::TroubleReport| matches!(&report.trouble, Trouble::RequestFailed { failure, .. } if failure.kind == FailureKind::HeadersTimeout);
     let seen = pods.trouble("a request without an answer", 0, silent).await;
     context.cluster.thaw()?;
     seen?;

@@ -21,7 +21,8 @@ pub(super) async fn run(context: &Context) -> Result {
     let api = context.api.clone();
     // The writers repeat what was not answered, so they go on when the server is back.
     let storm = tokio::spawn(async move {
-        let keys = |kind: Kind, number: usize| (0..NAMESPACES).map(move |namespace| kind.key(namespace, number));
+        let keys =
+            |kind: Kind, number: usize| (0..NAMESPACES).map(move |namespace| kind.key(namespace, number));
         tokio::try_join!(
             writer::write(&api, Kind::Pod, keys(Kind::Pod, 61).chain(keys(Kind::Pod, 62)), rounds, 14),
             writer::write(&api, Kind::ConfigMap, keys(Kind::ConfigMap, 61), rounds, 15),

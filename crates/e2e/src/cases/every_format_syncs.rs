@@ -31,6 +31,9 @@ pub(super) async fn run(context: &Context) -> Result {
     context.check(&widgets).await?;
     context.check(&metadata).await?;
     let counts = pods.witness().history().counts;
-    ensure!(counts.updated + counts.deleted + counts.relisted == 0, "nothing happened, but told was {counts:?}");
+    ensure!(
+        counts.updated + counts.deleted + counts.relisted == 0,
+        "nothing happened, but told was {counts:?}"
+    );
     Ok(())
 }

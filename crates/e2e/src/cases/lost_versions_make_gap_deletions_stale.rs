@@ -44,9 +44,7 @@ pub(super) async fn run(context: &Context) -> Result {
     gate.mend().await?;
     for pods in &both {
         context.check(pods).await?;
-        let expired = |report: &informer::TroubleReport| {
-            matches!(&report.trouble, Trouble::RequestFailed { failure, .. } if failure.kind == FailureKind::Expired)
-        };
+        let expired = |report: &informer::TroubleReport| matches!(&report.trouble, Trouble::RequestFailed { failure, .. } if failure.kind == FailureKind::Expired);
         ensure!(pods.troubles().iter().any(expired), "no version was lost");
         for witness in &pods.witnesses {
             let history = witness.history();

@@ -3,6 +3,7 @@
 use crate::suite::Case;
 
 mod a_definition_is_deleted_and_created_again;
+mod a_factory_shares_its_informers;
 mod a_forbidden_list_is_told_once_and_recovers;
 mod a_full_speed_writer_loses_nothing;
 mod a_half_open_connection_is_noticed;
@@ -33,6 +34,7 @@ pub(crate) const CASES: &[Case] = cases![
     a_full_speed_writer_loses_nothing,
     own_writes_are_waited_for,
     several_namespaces_share_one_cache,
+    a_factory_shares_its_informers,
     a_late_handler_gets_everything,
     a_restarted_informer_tells_the_difference,
     objects_enter_and_leave_a_label_selector,

@@ -29,7 +29,9 @@ pub(super) async fn run(context: &Context) -> Result {
         api.create(&resource, &Kind::Pod.object(&key)).await?;
         ensure!(!on_node.informer.store().contains(&key), "{key} is there before it is scheduled");
         api.post(&format!("/api/v1/namespaces/{space}/pods/{name}/binding"), &binding).await?;
-        on_node.eventually("it was scheduled", || on_node.informer.store().contains(&key).then_some(())).await?;
+        on_node
+            .eventually("it was scheduled", || on_node.informer.store().contains(&key).then_some(()))
+            .await?;
         api.patch_status(&resource, &key, &json!({"status": {"phase": "Running"}})).await?;
         running.eventually("it runs", || running.informer.store().contains(&key).then_some(())).await?;
         api.patch_status(&resource, &key, &json!({"status": {"phase": "Failed"}})).await?;

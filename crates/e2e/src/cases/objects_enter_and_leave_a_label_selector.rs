@@ -30,7 +30,10 @@ pub(super) async fn run(context: &Context) -> Result {
     for _ in 0..3 {
         relabel("elsewhere").await?;
         pods.eventually("it left", || is_held(false)).await?;
-        pods.eventually("told that it left", || (!pods.witness().history().held.contains_key(&key)).then_some(())).await?;
+        pods.eventually("told that it left", || {
+            (!pods.witness().history().held.contains_key(&key)).then_some(())
+        })
+        .await?;
         let end = pods.witness().history().ends.get(&key).copied();
         ensure!(end == Some(End::Known), "an object that left was told as {end:?}");
         relabel("app-2").await?;
@@ -38,8 +41,20 @@ pub(super) async fn run(context: &Context) -> Result {
     }
     let rounds = context.cluster.scaled(20, 5);
     tokio::try_join!(
-        writer::write(api, Kind::Pod, (0..NAMESPACES).flat_map(|namespace| [41, 42].map(|number| Kind::Pod.key(namespace, number))), rounds, 8),
-        writer::write(api, Kind::Widget, (0..NAMESPACES).map(|namespace| Kind::Widget.key(namespace, 5)), rounds, 9),
+        writer::write(
+            api,
+            Kind::Pod,
+            (0..NAMESPACES).flat_map(|namespace| [41, 42].map(|number| Kind::Pod.key(namespace, number))),
+            rounds,
+            8
+        ),
+        writer::write(
+            api,
+            Kind::Widget,
+            (0..NAMESPACES).map(|namespace| Kind::Widget.key(namespace, 5)),
+            rounds,
+            9
+        ),
     )?;
     context.check(&pods).await?;
     context.check(&widgets).await?;

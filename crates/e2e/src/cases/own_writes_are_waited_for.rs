@@ -22,7 +22,11 @@ pub(super) async fn run(context: &Context) -> Result {
         let written = context.api.patch(&resource, &key, &json!({"data": {"colour": colour}})).await?;
         config_maps.reached(&version_of(&written)).await?;
         let data = lister.get(key.name()).and_then(|found| found.data.clone()).unwrap_or_default();
-        ensure!(data.get("colour") == Some(&colour), "the cache does not show version {} of {key}", version_of(&written));
+        ensure!(
+            data.get("colour") == Some(&colour),
+            "the cache does not show version {} of {key}",
+            version_of(&written)
+        );
     }
     let far = ResourceVersion::from(u64::MAX);
     let error = config_maps.informer.wait_until(&far, Duration::from_millis(10)).await;

@@ -25,7 +25,7 @@ pub(crate) enum ServerKind {
 /// A running server.
 pub(crate) enum Cluster {
     Embedded(Embedded),
-    Real(Real),
+    Real(Box<Real>),
 }
 
 /// Calls the same method of whichever server it is.
@@ -43,7 +43,7 @@ impl Cluster {
     pub(crate) async fn start(kind: ServerKind, watch_cache: bool) -> Result<Self> {
         Ok(match kind {
             ServerKind::Embedded => Self::Embedded(Embedded::start().await?),
-            ServerKind::Real => Self::Real(Real::start(watch_cache).await?),
+            ServerKind::Real => Self::Real(Box::new(Real::start(watch_cache).await?)),
         })
     }
 

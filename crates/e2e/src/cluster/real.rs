@@ -21,6 +21,7 @@ const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 pub(crate) struct Real {
     server: Mutex<State>,
     config: kube::Config,
+    watch_cache: bool,
 }
 
 struct State {
@@ -35,7 +36,8 @@ impl Real {
         let server = spawn_blocking(move || RealApiServer::start(&options)).await??;
         let kubeconfig = Kubeconfig::read_from(server.kubeconfig())?;
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-        Ok(Self { server: Mutex::new(State { server, is_killed: false, is_frozen: false }), config })
+        let state = State { server, is_killed: false, is_frozen: false };
+        Ok(Self { server: Mutex::new(state), config, watch_cache })
     }
 
     pub(super) fn config(&self) -> kube::Config {
@@ -56,7 +58,7 @@ impl Real {
         Ok(())
     }
 
-    /// etcd forgets, and the API server's watch cache begins anew.
+    /// etcd forgets; so does the API server's watch cache, if there is one, with a new start.
     pub(super) async fn lose_versions(&self) -> Result {
         let namespaces = self.api()?.get("/api/v1/namespaces?limit=1").await?;
         let version = namespaces["metadata"]["resourceVersion"].as_str().ok_or("a list without a version")?;
@@ -65,7 +67,7 @@ impl Real {
             let state = self.state();
             block_in_place(|| state.server.compact(version))?;
         }
-        self.start_again().await
+        if self.watch_cache { self.start_again().await } else { Ok(()) }
     }
 
     pub(super) fn freeze(&self) -> Result {
@@ -89,7 +91,8 @@ impl Real {
         let answer = api.post(&format!("{accounts}/{STRANGER}/token"), &ask).await?;
         let token = answer["status"]["token"].as_str().ok_or("no token was issued")?;
         let mut config = self.config();
-        config.auth_info = kube::config::AuthInfo { token: Some(token.to_owned().into()), ..Default::default() };
+        config.auth_info =
+            kube::config::AuthInfo { token: Some(token.to_owned().into()), ..Default::default() };
         Ok(config)
     }
 

@@ -88,6 +88,19 @@ impl Kind {
         usual.iter().chain(more).copied().collect()
     }
 
+    /// Long cells that sooner or later come up in the life of any object, by header, the likeliest first: columns of
+    /// something that is watched should not move when that happens.
+    pub(crate) fn likely_cells(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Pod => &[("STATUS", "ContainerCreating"), ("AGE", "9m59s"), ("RESTARTS", "1 (10s ago)")],
+            Self::Job => &[("STATUS", "Suspended"), ("DURATION", "9m59s"), ("AGE", "9m59s")],
+            Self::Node => &[("STATUS", "NotReady"), ("AGE", "9m59s")],
+            Self::Namespace => &[("STATUS", "Terminating"), ("AGE", "9m59s")],
+            Self::Event => &[("REASON", "FailedScheduling")],
+            _ => &[("AGE", "9m59s")],
+        }
+    }
+
     /// The cells of one object, as many as `headers`. Missing fields read as the server would default them.
     pub(crate) fn row(self, object: &DynamicObject, now: Timestamp, wide: bool) -> Vec<String> {
         let data = &object.data;

@@ -5,33 +5,24 @@ use crate::fields::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// How many characters of a load balancer's addresses the narrow form shows.
-const ADDRESSES_WIDTH: usize = 16;
-
 pub(super) fn row(data: &Value, name: String, age: String, wide: bool) -> Vec<String> {
     let kind = or(text(data, "spec.type"), "ClusterIP");
     let first = list(data, "spec.clusterIPs").first().and_then(Value::as_str);
     let cluster_ip = first.unwrap_or_else(|| text(data, "spec.clusterIP"));
-    let mut row = vec![
-        name,
-        kind.clone(),
-        or_none(cluster_ip),
-        external_ip(data, &kind, wide),
-        or_none(&ports(data)),
-        age,
-    ];
+    let mut row =
+        vec![name, kind.clone(), or_none(cluster_ip), external_ip(data, &kind), or_none(&ports(data)), age];
     if wide {
         row.push(label_map(at(data, "spec.selector")));
     }
     row
 }
 
-fn external_ip(data: &Value, kind: &str, wide: bool) -> String {
+fn external_ip(data: &Value, kind: &str) -> String {
     let external: Vec<&str> = list(data, "spec.externalIPs").iter().filter_map(Value::as_str).collect();
     match kind {
         "ClusterIP" | "NodePort" => or_none(&external.join(",")),
         "LoadBalancer" => {
-            let balancer = load_balancer(data, wide);
+            let balancer = load_balancer(data);
             let all: Vec<&str> =
                 (!balancer.is_empty()).then_some(&*balancer).into_iter().chain(external).collect();
             or(&all.join(","), "<pending>")
@@ -41,7 +32,7 @@ fn external_ip(data: &Value, kind: &str, wide: bool) -> String {
     }
 }
 
-fn load_balancer(data: &Value, wide: bool) -> String {
+fn load_balancer(data: &Value) -> String {
     let addresses: BTreeSet<&str> = list(data, "status.loadBalancer.ingress")
         .iter()
         .map(|ingress| match text(ingress, "ip") {
@@ -50,11 +41,7 @@ fn load_balancer(data: &Value, wide: bool) -> String {
         })
         .filter(|address| !address.is_empty())
         .collect();
-    let joined = addresses.into_iter().collect::<Vec<_>>().join(",");
-    if wide || joined.chars().count() <= ADDRESSES_WIDTH {
-        return joined;
-    }
-    joined.chars().take(ADDRESSES_WIDTH - 3).chain("...".chars()).collect()
+    addresses.into_iter().collect::<Vec<_>>().join(",")
 }
 
 fn ports(data: &Value) -> String {

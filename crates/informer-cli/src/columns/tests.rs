@@ -178,7 +178,7 @@ fn services_show_their_addresses_and_ports() {
         "status": {"loadBalancer": {"ingress": [{"hostname": "b.example.org"}, {"ip": "1.2.3.4"}]}}});
     assert_eq!(
         row(Kind::Service, value.clone(), false),
-        ["x", "LoadBalancer", "10.0.0.1", "1.2.3.4,b.exa...", "80:30080/TCP,53/UDP", "11m"]
+        ["x", "LoadBalancer", "10.0.0.1", "1.2.3.4,b.example.org", "80:30080/TCP,53/UDP", "11m"]
     );
     assert_eq!(row(Kind::Service, value, true)[3], "1.2.3.4,b.example.org");
     let external =

@@ -3,13 +3,14 @@
 use crate::{
     columns::{Kind, PodSummary},
     fields::*,
-    text::{excerpt, shorten},
+    text::{excerpt, fit, shorten},
 };
 use jiff::Timestamp;
 use kube::core::DynamicObject;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+mod details;
 mod paths;
 #[cfg(test)]
 mod tests;
@@ -25,8 +26,14 @@ const KEYS: usize = 4;
 /// (only managedFields, versions and other bookkeeping).
 ///
 /// Values of Secrets, of ConfigMaps' data and of annotations are never in it, only their keys. The phrase is one line,
-/// escaped, and at most about ten short parts long.
-pub(crate) fn phrase(kind: Option<Kind>, old: &DynamicObject, new: &DynamicObject) -> Option<String> {
+/// escaped, and at most `room` characters long; what does not fit is counted. Times are told only where nothing else
+/// has changed.
+pub(crate) fn phrase(
+    kind: Option<Kind>,
+    old: &DynamicObject,
+    new: &DynamicObject,
+    room: usize,
+) -> Option<String> {
     let mut parts = Vec::new();
     lifetime(&mut parts, old, new);
     match kind {
@@ -34,7 +41,7 @@ pub(crate) fn phrase(kind: Option<Kind>, old: &DynamicObject, new: &DynamicObjec
         Some(kind) => cells(&mut parts, kind, old, new),
         None => {}
     }
-    let before_metadata = parts.len();
+    let headline = !parts.is_empty();
     images(&mut parts, &old.data, &new.data);
     scalar(&mut parts, &old.data, &new.data, "spec.replicas");
     metadata(&mut parts, old, new);
@@ -45,25 +52,17 @@ pub(crate) fn phrase(kind: Option<Kind>, old: &DynamicObject, new: &DynamicObjec
         }
     }
     let changes = paths::changes(&old.data, &new.data, |path| is_covered(kind, path));
-    // With a headline of the status its details would only repeat it; what somebody wrote into the spec is news.
-    let headline = before_metadata > 0;
-    let shown = changes.into_iter().filter(|change| !headline || !change.path.starts_with("status"));
-    let shown: Vec<paths::Change> = shown.collect();
-    for change in shown.iter().take(PATHS) {
-        parts.push(format!("{} {}", excerpt(&change.path, 80), arrow(&change.old, &change.new)));
+    let details = details::tell(&changes, headline);
+    let unnamed = details.words.len().saturating_sub(PATHS);
+    parts.extend(details.words.into_iter().take(PATHS));
+    if parts.is_empty() {
+        parts.extend(details.clocks);
     }
-    let more = shown.len().saturating_sub(PATHS);
-    let phrase = parts.join(", ");
-    match (phrase.is_empty(), more) {
-        (true, _) => None,
-        (false, 0) => Some(phrase),
-        (false, more) => Some(format!("{phrase} +{more} more")),
-    }
+    (!parts.is_empty()).then(|| fit(&parts, unnamed, room))
 }
 
 /// Paths that other parts of the phrase tell, or that nobody wants to read.
 fn is_covered(kind: Option<Kind>, path: &str) -> bool {
-    let bookkeeping = path == "status.observedGeneration";
     let told = path == "spec.replicas" || (path.contains("ontainers[") && path.ends_with("].image"));
     let own = match kind {
         Some(Kind::Secret) => !matches!(path, "" | "type" | "immutable"),
@@ -74,7 +73,7 @@ fn is_covered(kind: Option<Kind>, path: &str) -> bool {
         Some(Kind::Node) => path == "spec.unschedulable",
         _ => false,
     };
-    bookkeeping || told || own
+    told || own
 }
 
 fn lifetime(parts: &mut Vec<String>, old: &DynamicObject, new: &DynamicObject) {
@@ -90,10 +89,19 @@ fn lifetime(parts: &mut Vec<String>, old: &DynamicObject, new: &DynamicObject) {
 
 fn pod(parts: &mut Vec<String>, old: &DynamicObject, new: &DynamicObject) {
     let (before, after) = (PodSummary::of(old), PodSummary::of(new));
+    // The most telling first: what does not fit is cut off at the end.
+    let restarted = before.restarts != after.restarts;
+    if restarted {
+        let why = if is_trouble(&after.status) {
+            format!(" ({})", excerpt(&after.status, 40))
+        } else {
+            String::new()
+        };
+        parts.push(format!("restarts {}→{}{why}", before.restarts, after.restarts));
+    }
     scalar(parts, &old.data, &new.data, "status.phase");
     let phase = text(&new.data, "status.phase");
     let moved = phase != text(&old.data, "status.phase");
-    let restarted = before.restarts != after.restarts;
     // The status often is the phase, the reason of the restart or another word for a deletion: say it once.
     let said = (moved && after.status == phase)
         || (restarted && is_trouble(&after.status))
@@ -107,14 +115,6 @@ fn pod(parts: &mut Vec<String>, old: &DynamicObject, new: &DynamicObject) {
     }
     if (before.ready, before.total) != (after.ready, after.total) {
         parts.push(format!("ready {}/{}→{}/{}", before.ready, before.total, after.ready, after.total));
-    }
-    if restarted {
-        let why = if is_trouble(&after.status) {
-            format!(" ({})", excerpt(&after.status, 40))
-        } else {
-            String::new()
-        };
-        parts.push(format!("restarts {}→{}{why}", before.restarts, after.restarts));
     }
 }
 

@@ -40,6 +40,7 @@ fn resource(entry: &Value, group: &str, version: &str) -> Option<Resource> {
         api: ApiResource::from_gvk_with_plural(&gvk, plural),
         singular: text(entry, "singularResource").to_owned(),
         short_names: strings(entry, "shortNames"),
+        categories: strings(entry, "categories"),
         namespaced: text(entry, "scope") == "Namespaced",
         verbs: strings(entry, "verbs"),
     })

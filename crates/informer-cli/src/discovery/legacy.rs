@@ -37,6 +37,7 @@ fn resource(entry: &Value, group: &str, version: &str) -> Option<Resource> {
         api: ApiResource::from_gvk_with_plural(&gvk, plural),
         singular: text(entry, "singularName").to_owned(),
         short_names: strings(entry, "shortNames"),
+        categories: strings(entry, "categories"),
         namespaced: flag(entry, "namespaced"),
         verbs: strings(entry, "verbs"),
     })

@@ -31,6 +31,8 @@ pub(crate) struct Resource {
     pub(crate) api: ApiResource,
     pub(crate) singular: String,
     pub(crate) short_names: Vec<String>,
+    /// Words that mean this resource together with others, such as `all`.
+    pub(crate) categories: Vec<String>,
     pub(crate) namespaced: bool,
     pub(crate) verbs: Vec<String>,
 }

@@ -36,6 +36,28 @@ fn unread(problems: &[String]) -> String {
 }
 
 impl Catalog {
+    /// The resources that `word` names: the one of that name, else all that can be listed and watched of a category
+    /// (`all`), in the server's order.
+    ///
+    /// # Errors
+    /// `UnknownResource` with the names nearest to it.
+    pub(crate) fn find(&self, word: &str) -> Result<Vec<&Resource>, UnknownResource> {
+        let unknown = match self.resolve(word) {
+            Ok(resource) => return Ok(vec![resource]),
+            Err(unknown) => unknown,
+        };
+        let word = word.to_lowercase();
+        let mut found: Vec<&Resource> = Vec::new();
+        for resource in &self.resources {
+            let fits = resource.categories.contains(&word) && resource.can("list") && resource.can("watch");
+            // Of several versions the first is the preferred one.
+            if fits && !found.iter().any(|known| known.full_name() == resource.full_name()) {
+                found.push(resource);
+            }
+        }
+        if found.is_empty() { Err(unknown) } else { Ok(found) }
+    }
+
     /// The resource that `word` names: plural, singular, kind or short name, in any case; alone, with its group
     /// (`deployments.apps`) or with version and group (`deployments.v1.apps`).
     ///
@@ -86,11 +108,18 @@ impl Catalog {
             let full = distance(&word, &resource.full_name());
             let others =
                 [&resource.api.plural, &resource.singular].into_iter().map(|name| distance(&bare, name));
-            let best = others.fold(full, usize::min);
+            // Short names are near to everything short: only a slip of one key counts.
+            let slip = |name: &&String| bare.len() > 2 && distance(&bare, name) == 1;
+            let short = resource.short_names.iter().find(slip).map_or(usize::MAX, |_| 1);
+            let best = others.fold(full.min(short), usize::min);
             let name = resource.full_name();
             if best <= allowed(bare.len()) && !found.iter().any(|(_, known)| *known == name) {
                 found.push((best, name));
             }
+        }
+        // `pods.v2`: the name is right and the rest is not, so no other name was meant.
+        if found.iter().any(|(distance, _)| *distance == 0) {
+            found.retain(|(distance, _)| *distance == 0);
         }
         // Stable: equally near names stay in the server's order.
         found.sort_by_key(|(distance, _)| *distance);

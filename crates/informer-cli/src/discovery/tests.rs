@@ -82,6 +82,18 @@ async fn the_core_group_comes_first_then_the_servers_order() {
 }
 
 #[tokio::test]
+async fn a_category_is_all_of_its_resources_and_a_name_only_its_own() {
+    let catalog = modern().await;
+    let names = |word| -> Vec<String> {
+        catalog.find(word).unwrap().into_iter().map(|resource| resource.full_name()).collect()
+    };
+    assert_eq!(names("all"), ["pods", "replicationcontrollers", "services"]);
+    assert_eq!(names("ALL").len(), 3);
+    assert_eq!(names("po"), ["pods"]);
+    assert_eq!(catalog.find("al"), Err(catalog.resolve("al").unwrap_err()));
+}
+
+#[tokio::test]
 async fn an_unknown_word_gets_the_nearest_names() {
     let catalog = modern().await;
     let nearest = |word: &str| catalog.resolve(word).unwrap_err().nearest;

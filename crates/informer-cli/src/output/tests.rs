@@ -9,6 +9,7 @@ fn resource(group: &str, kind: &str, plural: &str) -> Resource {
         api: ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural),
         singular: String::new(),
         short_names: vec![],
+        categories: vec![],
         namespaced: true,
         verbs: vec![],
     }

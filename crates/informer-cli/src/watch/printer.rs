@@ -2,11 +2,12 @@
 
 use crate::{
     args::Format,
+    columns::Kind,
     diff,
     output::{LastState, Line, plain, reference, to_json, to_yaml},
-    palette::Palette,
+    screen::Screen,
     session::{Session, Target},
-    table::Table,
+    table::{LEAST_NOTE, Table, place_notes},
     view::View,
 };
 use informer::{self, Notification, Object};
@@ -20,14 +21,21 @@ pub(crate) struct Printer {
 }
 
 enum Form {
-    Table { view: Box<View>, table: Table },
+    Table { view: Box<View>, table: Table, screen: Screen, seen: bool },
     Other(Format),
 }
 
 /// What a notification says of one object.
 struct Told<'a> {
     object: &'a DynamicObject,
-    change: String,
+    change: Change<'a>,
+}
+
+enum Change<'a> {
+    /// It was there from the start.
+    None,
+    Word(&'static str),
+    From(&'a DynamicObject),
 }
 
 impl Printer {
@@ -37,14 +45,14 @@ impl Printer {
         target: &Target,
         format: Option<Format>,
         among_others: bool,
+        screen: Screen,
     ) -> Self {
         let form = match format {
             None | Some(Format::Wide) => {
                 let view =
                     View::open(&session.requester, target, format == Some(Format::Wide), among_others).await;
-                let headers = view.headers().into_iter().chain(["CHANGE".to_owned()]);
-                let table = Table::new(headers, Palette::for_stdout(), true);
-                Form::Table { view: Box::new(view), table }
+                let table = Table::new(view.headers(), screen.palette, true);
+                Form::Table { view: Box::new(view), table, screen, seen: false }
             }
             Some(format) => Form::Other(format),
         };
@@ -57,33 +65,40 @@ impl Printer {
     }
 
     /// The text of a batch. `synced` says whether all of the target's first lists have been told with it: until then
-    /// their ends are not.
+    /// their ends are not. `behind_others` says whether other targets have been printed before.
     pub(crate) async fn print(
         &mut self,
         target: &Target,
         batch: &[Notification<DynamicObject>],
         synced: bool,
+        behind_others: bool,
         now: Timestamp,
     ) -> String {
         match &mut self.form {
-            Form::Table { view, table } => {
-                let told: Vec<Told<'_>> = batch.iter().filter_map(|n| tell(target, n)).collect();
+            Form::Table { view, table, screen, seen } => {
+                let told: Vec<Told<'_>> =
+                    batch.iter().filter_map(tell).filter(|told| told.is_worth_a_row(target)).collect();
                 let alive: Vec<&DynamicObject> = batch.iter().filter_map(living).collect();
                 view.refresh(target, &alive).await;
-                let rows: Vec<Vec<String>> = told
-                    .into_iter()
-                    .map(|Told { object, change }| {
-                        let mut row = view.row(object, now);
-                        row.extend(Some(change).filter(|change| !change.is_empty()));
-                        row
-                    })
-                    .collect();
+                let rows: Vec<Vec<String>> = told.iter().map(|told| view.row(told.object, now)).collect();
+                let measured = table.measure(&rows);
+                let first = !*seen && !rows.is_empty();
+                if first {
+                    *seen = true;
+                    let likely = target.kind.map_or(&[("AGE", "9m59s")][..], Kind::likely_cells);
+                    table.settle(likely, screen.width());
+                }
+                let (room, place) = place_notes(table.width(), screen.width());
+                let notes: Vec<String> =
+                    told.iter().map(|told| told.note(target, room).unwrap_or_default()).collect();
                 for notification in batch {
                     if let Notification::Deleted { key, .. } = notification {
                         view.forget(key.namespace(), key.name());
                     }
                 }
-                table.render(&rows)
+                // As `get` does between two tables.
+                let blank = if first && behind_others { "\n" } else { "" };
+                format!("{blank}{}", table.print(&measured, &notes, place))
             }
             Form::Other(format) => batch.iter().map(|n| document(*format, target, n, synced)).collect(),
         }
@@ -100,22 +115,36 @@ fn living(notification: &Notification<DynamicObject>) -> Option<&DynamicObject> 
 }
 
 /// The row's object and what happened to it; `None` where there is nothing to see.
-fn tell<'a>(target: &Target, notification: &'a Notification<DynamicObject>) -> Option<Told<'a>> {
+fn tell(notification: &Notification<DynamicObject>) -> Option<Told<'_>> {
     let (object, change) = match notification {
-        Notification::Added { object, in_initial_list } => {
-            (object, if *in_initial_list { String::new() } else { "added".to_owned() })
-        }
-        Notification::Updated { old, new } => (new, diff::phrase(target.kind, &old.value, &new.value)?),
+        Notification::Added { object, in_initial_list: true } => (object, Change::None),
+        Notification::Added { object, .. } => (object, Change::Word("added")),
+        Notification::Updated { old, new } => (new, Change::From(&old.value)),
         Notification::Deleted { last_state, .. } => {
-            let change = match last_state {
+            let word = match last_state {
                 informer::LastState::Known(_) => "deleted",
                 _ => "deleted, unseen",
             };
-            (last_state.object()?, change.to_owned())
+            (last_state.object()?, Change::Word(word))
         }
         _ => return None,
     };
     Some(Told { object: &object.value, change })
+}
+
+impl Told<'_> {
+    /// Whether there is anything to see: not where only bookkeeping changed.
+    fn is_worth_a_row(&self, target: &Target) -> bool {
+        !matches!(self.change, Change::From(_)) || self.note(target, LEAST_NOTE).is_some()
+    }
+
+    fn note(&self, target: &Target, room: usize) -> Option<String> {
+        match self.change {
+            Change::None => None,
+            Change::Word(word) => Some(word.to_owned()),
+            Change::From(old) => diff::phrase(target.kind, old, self.object, room),
+        }
+    }
 }
 
 fn document(

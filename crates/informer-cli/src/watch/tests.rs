@@ -52,9 +52,12 @@ async fn run<F: Future<Output = ()>>(
     let mut out = Shared::default();
     let seen = out.clone();
     match &cli.command {
-        Command::Watch(query) => watch(&cli.global, query, &mut out, steps(seen.clone())).await.unwrap(),
+        Command::Watch(query) => {
+            let stop = steps(seen.clone());
+            watch(&cli.global, query, &mut out, Screen::FILE, stop).await.unwrap();
+        }
         Command::Get(query) => {
-            let result = crate::get::get(&cli.global, query, &mut out).await;
+            let result = crate::get::get(&cli.global, query, &mut out, Screen::FILE).await;
             steps(seen.clone()).await;
             if let Err(failure) = result {
                 return format!("{}{failure}\n", seen.text());
@@ -100,6 +103,30 @@ async fn a_table_shows_what_there_is_and_what_changes() {
     assert_eq!((words[2][0], *words[2].last().unwrap()), ("b", "added"));
     assert_eq!((words[3][0], *words[3].last().unwrap()), ("a", "deleted"));
     assert!(!text.contains("hunter2"));
+}
+
+#[tokio::test]
+async fn on_a_narrow_screen_changes_stand_below_their_rows() {
+    let server = world();
+    let writer = server.clone();
+    let listening = server.listen().await.unwrap();
+    let words = ["informer", "watch", "cm", "-n", "x", "--server", &listening.url()].map(str::to_owned);
+    let Cli { command: Command::Watch(query), global } = Cli::try_parse_from(words).unwrap() else {
+        panic!("another command");
+    };
+    let mut out = Shared::default();
+    let seen = out.clone();
+    let steps = async move {
+        seen.until("a      1").await;
+        writer.modify("configmaps", "x", "a", |object| object["data"]["l"] = json!("hunter2")).unwrap();
+        seen.until("data +l").await;
+    };
+    watch(&global, &query, &mut out, Screen::wide(30), steps).await.unwrap();
+    listening.shutdown().await;
+    let text = out.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].ends_with("AGE"), "{text}");
+    assert_eq!((&lines[2][..8], lines[3]), ("a      2", "    data +l"), "{text}");
 }
 
 #[tokio::test]
@@ -173,16 +200,23 @@ async fn failures_are_one_line_that_says_why() {
 
 #[test]
 fn the_summary_has_two_lines() {
-    let tally = Tally {
+    let mut tally = Tally {
         added: 12,
         updated: 530,
         deleted: 8,
         relists: 1,
         synced_after: Some(Duration::from_millis(123)),
-        last_trouble: None,
+        ..Tally::default()
     };
     assert_eq!(
-        summary("pods", 100, 2, &tally, Duration::from_secs(192)),
+        summary("pods", 100, Some(2), &tally, Duration::from_secs(192)),
         "pods: 100 now, 12 added, 530 updated, 8 deleted in 3m12s\nsynced in 123 ms, 2 requests, 1 relist, no trouble\n"
     );
+    tally.trouble(without_next_try("pods: watch failed: refused; next try in 1.0 s").to_owned());
+    let second = |tally: &Tally| {
+        summary("pods", 0, None, tally, Duration::ZERO).lines().nth(1).unwrap_or_default().to_owned()
+    };
+    assert_eq!(second(&tally), "synced in 123 ms, last trouble: pods: watch failed: refused");
+    tally.trouble_is_over = true;
+    assert_eq!(second(&tally), "synced in 123 ms, last trouble (over): pods: watch failed: refused");
 }

@@ -44,9 +44,9 @@ impl<V> Indexer<V> {
     ///
     /// - *Added, Updated, Replaced*: the delta's name does not matter. What is absent is added. The stored version
     ///   again is nothing (it clears a stale mark); a version that is older than the stored one of the same uid is
-    ///   ignored; another uid is a deletion nobody saw and an addition, or one update if
+    ///   ignored, unless that one is stale; another uid is a deletion nobody saw and an addition, or one update if
     ///   [`split_recreated`](ApplyOptions::split_recreated) is off.
-    /// - *Deleted*: nothing if absent or older than what is stored. The last state is `Known` if the delta carries
+    /// - *Deleted*: nothing if absent or older than what is stored and not stale. The last state is `Known` if the delta carries
     ///   the final state of the stored incarnation, otherwise `Stale` with what was stored.
     /// - *ReplacedAll*: what is stored in the listed namespace (or anywhere) and not listed is deleted, in key order
     ///   (or only marked stale, if the list is incomplete); then additions and updates follow in list order, then [`Synced`](Notification::Synced) the
@@ -117,7 +117,9 @@ impl<V> Indexer<V> {
             self.slab.set_stale(slot, false);
             return;
         }
-        if same_uid && direction == Direction::Forward && new.version < old.version {
+        // A stale one may be of a past that a restored server has forgotten: its version says nothing.
+        let repeated = direction == Direction::Forward && new.version < old.version && !self.slab.is_stale(slot);
+        if same_uid && repeated {
             return;
         }
         let old = self.replace(slot, Arc::clone(new), &item.index_values);
@@ -133,7 +135,7 @@ impl<V> Indexer<V> {
         let identity = &deletion.identity;
         let Some(slot) = self.find(identity.key.namespace(), identity.key.name()) else { return };
         let stored = self.slab.object(slot);
-        if stored.uid == identity.uid && identity.version < stored.version {
+        if stored.uid == identity.uid && identity.version < stored.version && !self.slab.is_stale(slot) {
             return;
         }
         let stored = self.remove(slot);

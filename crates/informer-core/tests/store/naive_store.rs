@@ -98,7 +98,7 @@ impl NaiveStore {
             self.rows[at].stale = false;
             return Vec::new();
         }
-        if old.uid == new.uid && new.version < old.version && !may_go_back {
+        if old.uid == new.uid && new.version < old.version && !may_go_back && !self.rows[at].stale {
             return Vec::new();
         }
         self.rows[at] = row;
@@ -115,7 +115,7 @@ impl NaiveStore {
         let identity = &deletion.identity;
         let at = self.find(&identity.key)?;
         let old = self.rows[at].object.clone();
-        if old.uid == identity.uid && identity.version < old.version {
+        if old.uid == identity.uid && identity.version < old.version && !self.rows[at].stale {
             return None;
         }
         self.rows.remove(at);

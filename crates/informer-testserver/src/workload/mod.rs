@@ -1,12 +1,16 @@
 //! A moving workload: Pods that are created, scheduled, started, fail, change and go, so that there is something to watch.
 
 mod pod;
+mod rollout;
 mod world;
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use jiff::SignedDuration;
+use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use rollout::Rollout;
 
 use crate::names::Rng;
 use crate::server::TestServer;
@@ -53,6 +57,7 @@ pub struct Workload {
     rng: Rng,
     pods: Vec<PodState>,
     created: usize,
+    rollout: Option<Rollout>,
 }
 
 /// What the workload remembers of a Pod.
@@ -69,8 +74,19 @@ enum Phase {
     Pending,
     Scheduled,
     Creating,
+    PullBackOff,
     Running,
+    /// Running, but its readiness probe fails.
+    Unready,
     CrashLoop,
+    Terminating,
+}
+
+impl Phase {
+    /// Where Pods spend most of their lives.
+    fn is_lasting(self) -> bool {
+        matches!(self, Self::Running | Self::Unready | Self::CrashLoop | Self::PullBackOff)
+    }
 }
 
 impl Workload {
@@ -80,12 +96,19 @@ impl Workload {
     /// The server refuses an object: its names are taken.
     pub fn new(server: TestServer, options: WorkloadOptions) -> Result<Self, ApiError> {
         let options = WorkloadOptions { namespaces: options.namespaces.max(1), ..options };
-        let mut workload =
-            Self { rng: Rng::new(options.seed), server, options, pods: Vec::new(), created: 0 };
-        world::create(&workload.server, &workload.options)?;
+        let mut workload = Self {
+            rng: Rng::new(options.seed),
+            server,
+            options,
+            pods: Vec::new(),
+            created: 0,
+            rollout: None,
+        };
+        let now = workload.server.inner.now();
+        world::create(&workload.server, &workload.options, now)?;
         workload.pods.reserve(workload.options.objects);
         for _ in 0..workload.options.objects {
-            workload.create(Phase::Running)?;
+            workload.create_old()?;
         }
         Ok(workload)
     }
@@ -96,10 +119,13 @@ impl Workload {
     /// The server refuses it.
     pub fn step(&mut self) -> Result<(), ApiError> {
         if self.pods.is_empty() || (self.pods.len() < self.options.objects && self.rng.chance(60)) {
-            return if self.options.objects == 0 { Ok(()) } else { self.create(Phase::Pending) };
+            return if self.options.objects == 0 { Ok(()) } else { self.create_new() };
+        }
+        if self.rng.chance(8) {
+            return self.roll_out();
         }
         // Pods on their way to running come first: they take few steps in a real cluster, too.
-        let young = self.pods.iter().position(|pod| !matches!(pod.phase, Phase::Running | Phase::CrashLoop));
+        let young = self.pods.iter().position(|pod| !pod.phase.is_lasting());
         let index = match young {
             Some(index) if self.rng.chance(70) => index,
             _ => self.rng.below(self.pods.len()),
@@ -137,17 +163,34 @@ impl Workload {
         self.pods.len()
     }
 
-    fn create(&mut self, phase: Phase) -> Result<(), ApiError> {
+    fn create_new(&mut self) -> Result<(), ApiError> {
+        self.create(Phase::Pending, 0, SignedDuration::ZERO)
+    }
+
+    /// A Pod from before our time: almost all of them run, some after a few attempts.
+    fn create_old(&mut self) -> Result<(), ApiError> {
+        let (phase, restarts) = match self.rng.below(100) {
+            0..3 => (Phase::CrashLoop, 1 + self.rng.below(40)),
+            3..12 => (Phase::Running, 1 + self.rng.below(4)),
+            _ => (Phase::Running, 0),
+        };
+        // From two minutes to twelve days old, as often between minutes as between hours or days.
+        let digits = self.rng.below(4) as u32;
+        let seconds = 120 + self.rng.below(1000) as i64 * 10_i64.pow(digits);
+        self.create(phase, restarts as u32, SignedDuration::from_secs(seconds))
+    }
+
+    fn create(&mut self, phase: Phase, restarts: u32, age: SignedDuration) -> Result<(), ApiError> {
         let owner = pod::Owner::pick(&mut self.rng, self.options.namespaces);
         let state = PodState {
             namespace: owner.namespace(),
             name: format!("{}-{}", owner.replica_set(), self.rng.suffix(5)),
             phase,
-            restarts: 0,
+            restarts,
         };
-        let now = self.server.inner.now();
-        let node = (phase == Phase::Running).then(|| world::node_name(self.rng.below(world::NODES)));
-        let object = pod::object(&state, &owner, node.as_deref(), now, &mut self.rng, self.created);
+        let then = self.server.inner.now() - age;
+        let node = (phase != Phase::Pending).then(|| world::node_name(self.rng.below(world::NODES)));
+        let object = pod::object(&state, &owner, node.as_deref(), then, &mut self.rng, self.created);
         self.created += 1;
         match self.server.create("pods", object) {
             Ok(_) => self.pods.push(state),
@@ -164,17 +207,20 @@ impl Workload {
         let next = match (state.phase, dice) {
             (Phase::Pending, _) => Phase::Scheduled,
             (Phase::Scheduled, _) => Phase::Creating,
-            (Phase::Creating | Phase::CrashLoop, 0..85) => Phase::Running,
-            (Phase::Creating, _) => Phase::CrashLoop,
-            (Phase::Running, 0..5) => Phase::CrashLoop,
-            (Phase::Running, 5..30) => return self.relabel(&state, dice),
-            (Phase::Running, 60..) | (Phase::CrashLoop, _) => {
+            (Phase::Creating, 0..6) => Phase::PullBackOff,
+            (Phase::Creating, 6..16) => Phase::CrashLoop,
+            (Phase::PullBackOff | Phase::CrashLoop, 80..) => return self.terminate(index),
+            (Phase::Unready, 85..) => Phase::CrashLoop,
+            (Phase::Creating | Phase::PullBackOff | Phase::CrashLoop | Phase::Unready, _) => Phase::Running,
+            (Phase::Running, 0..10) => Phase::CrashLoop,
+            (Phase::Running, 10..35) => return self.relabel(&state, dice),
+            (Phase::Running, 35..65) => Phase::Unready,
+            (Phase::Running, _) => return self.terminate(index),
+            (Phase::Terminating, _) => {
                 self.server.delete("pods", &state.namespace, &state.name)?;
                 self.pods.swap_remove(index);
                 return Ok(());
             }
-            // A heartbeat: only a condition's time changes.
-            (Phase::Running, _) => Phase::Running,
         };
         let node = world::node_name(self.rng.below(world::NODES));
         let now = self.server.inner.now();
@@ -186,13 +232,44 @@ impl Workload {
         Ok(())
     }
 
+    /// The first half of a deletion: the containers are told to stop.
+    fn terminate(&mut self, index: usize) -> Result<(), ApiError> {
+        const GRACE_SECONDS: i64 = 30;
+        let state = &mut self.pods[index];
+        self.server.terminate("pods", &state.namespace, &state.name, GRACE_SECONDS)?;
+        state.phase = Phase::Terminating;
+        Ok(())
+    }
+
     fn relabel(&mut self, state: &PodState, dice: usize) -> Result<(), ApiError> {
-        let track = ["stable", "canary", "blue", "green"][dice % 4];
-        let stamp = self.rng.below(1000);
+        const TRACKS: [&str; 4] = ["stable", "canary", "blue", "green"];
+        let stamp = self.rng.below(1000).to_string();
         let change = |object: &mut Value| {
+            if dice.is_multiple_of(3) {
+                object["metadata"]["annotations"]["example.dev/checked"] = stamp.into();
+                return;
+            }
+            let before = object["metadata"]["labels"]["track"].as_str().unwrap_or_default();
+            let track = TRACKS.into_iter().cycle().skip(dice % 4).find(|track| *track != before);
             object["metadata"]["labels"]["track"] = track.into();
-            object["metadata"]["annotations"]["example.dev/checked"] = json!(stamp.to_string());
         };
         self.server.modify("pods", &state.namespace, &state.name, change).map(|_| ())
+    }
+
+    fn roll_out(&mut self) -> Result<(), ApiError> {
+        let moved = match self.rollout.take() {
+            None => {
+                let begun = Rollout::begin(&mut self.rng, self.options.namespaces, &self.server);
+                begun.map(|rollout| self.rollout = Some(rollout))
+            }
+            Some(mut rollout) => rollout.advance(&self.server).map(|finished| {
+                self.rollout = (!finished).then_some(rollout);
+            }),
+        };
+        match moved {
+            // Somebody has deleted the Deployment.
+            Err(error) if error.code() == 404 => Ok(()),
+            other => other,
+        }
     }
 }

@@ -175,39 +175,31 @@ fn owned(value: &Value) -> Value {
     }
 }
 
-/// Brings a Pod into the phase of its state.
+/// Brings a Pod into the phase of its state. Times of what stays as it is stay as they are.
 pub(super) fn advance(pod: &mut Value, state: &PodState, node: &str, now: Timestamp) {
     let time = rfc3339(now);
     if pod["spec"]["nodeName"].is_null() {
         pod["spec"]["nodeName"] = node.into();
     }
     let ready = state.phase == Phase::Running;
-    let condition = |kind: &str, holds: bool| {
-        json!({
-            "type": kind,
-            "status": if holds { "True" } else { "False" },
-            "lastProbeTime": null,
-            "lastTransitionTime": time,
-        })
-    };
-    let mut conditions = vec![condition("PodScheduled", true)];
+    let mut conditions = vec![condition(pod, "PodScheduled", true, &time)];
     if state.phase != Phase::Scheduled {
-        conditions.insert(0, condition("Initialized", true));
-        conditions.push(condition("ContainersReady", ready));
-        conditions.push(condition("Ready", ready));
-        let names: Vec<(Value, Value)> = pod["spec"]["containers"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|container| (container["name"].clone(), container["image"].clone()))
+        conditions.insert(0, condition(pod, "Initialized", true, &time));
+        conditions.push(condition(pod, "ContainersReady", ready, &time));
+        conditions.push(condition(pod, "Ready", ready, &time));
+        let containers = pod["spec"]["containers"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let statuses: Vec<Value> = containers
+            .iter()
+            .enumerate()
+            .map(|(at, spec)| container_status(spec, &pod["status"]["containerStatuses"][at], state, &time))
             .collect();
-        let statuses: Vec<Value> =
-            names.into_iter().map(|(name, image)| container_status(&name, &image, state, &time)).collect();
         pod["status"]["containerStatuses"] = statuses.into();
-        pod["status"]["startTime"] = time.as_str().into();
+        if pod["status"]["startTime"].is_null() {
+            pod["status"]["startTime"] = time.as_str().into();
+        }
         pod["status"]["hostIP"] = "10.0.0.10".into();
     }
-    if matches!(state.phase, Phase::Running | Phase::CrashLoop) {
+    if matches!(state.phase, Phase::Running | Phase::Unready | Phase::CrashLoop) {
         pod["status"]["phase"] = "Running".into();
         if pod["status"]["podIP"].is_null() {
             let octet = state.name.bytes().fold(7u32, |sum, byte| (sum * 31 + u32::from(byte)) % 60_000);
@@ -219,29 +211,49 @@ pub(super) fn advance(pod: &mut Value, state: &PodState, node: &str, now: Timest
     pod["status"]["conditions"] = conditions.into();
 }
 
-fn container_status(name: &Value, image: &Value, state: &PodState, time: &str) -> Value {
+fn condition(pod: &Value, kind: &str, holds: bool, time: &str) -> Value {
+    let status = if holds { "True" } else { "False" };
+    let known = pod["status"]["conditions"].as_array().into_iter().flatten();
+    match known.into_iter().find(|known| known["type"] == kind && known["status"] == status) {
+        Some(same) => same.clone(),
+        None => {
+            json!({"type": kind, "status": status, "lastProbeTime": null, "lastTransitionTime": time})
+        }
+    }
+}
+
+fn container_status(spec: &Value, before: &Value, state: &PodState, time: &str) -> Value {
     let image_id = format!("registry.example.dev/image@sha256:{}", "0123456789abcdef".repeat(4));
     let container_id = format!("containerd://{}", "fedcba9876543210".repeat(4));
-    let last = if state.restarts > 0 {
-        json!({"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": time, "containerID": container_id}})
+    let (reason, code) =
+        if state.name.ends_with(['2', '4', '6', '8', 'b', 'd']) { ("OOMKilled", 137) } else { ("Error", 1) };
+    let last = if before["restartCount"] == state.restarts {
+        before["lastState"].clone()
+    } else if state.restarts > 0 {
+        json!({"terminated": {"exitCode": code, "reason": reason, "finishedAt": time, "containerID": container_id}})
     } else {
         json!({})
     };
     let now = match state.phase {
-        Phase::Running => json!({"running": {"startedAt": time}}),
+        Phase::Running | Phase::Unready if before["state"]["running"].is_object() => before["state"].clone(),
+        Phase::Running | Phase::Unready => json!({"running": {"startedAt": time}}),
         Phase::CrashLoop => json!({"waiting": {
             "reason": "CrashLoopBackOff",
             "message": "back-off 20s restarting failed container",
         }}),
+        Phase::PullBackOff => json!({"waiting": {
+            "reason": "ImagePullBackOff",
+            "message": "Back-off pulling image",
+        }}),
         _ => json!({"waiting": {"reason": "ContainerCreating"}}),
     };
     json!({
-        "name": name,
-        "image": image,
+        "name": spec["name"],
+        "image": spec["image"],
         "imageID": image_id,
         "containerID": container_id,
         "ready": state.phase == Phase::Running,
-        "started": state.phase == Phase::Running,
+        "started": matches!(state.phase, Phase::Running | Phase::Unready),
         "restartCount": state.restarts,
         "state": now,
         "lastState": last,
