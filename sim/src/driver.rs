@@ -301,6 +301,10 @@ impl Sim {
                 item.index_values = values.into_iter().chain(rest).collect();
             }
         });
+        let gone = (0..self.scopes.len()).any(|scope| self.informer.phase(scope) == Phase::ResourceGone);
+        if gone && mutant == Some(Mutant::KeepsGone) {
+            return;
+        }
         self.informer.apply(&mut self.store);
         self.load.count("applies");
         let version = self.version();

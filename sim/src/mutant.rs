@@ -29,6 +29,8 @@ pub enum Mutant {
     LongBacklog,
     /// The driver starts over at each failure, and so forgets to back off.
     NoBackOff,
+    /// The driver does not apply what follows from the end of a resource.
+    KeepsGone,
     /// The driver swallows what the server says against its own order.
     SwallowsWentBack,
 }

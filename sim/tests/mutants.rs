@@ -88,3 +88,8 @@ fn quiet_catches_a_driver_that_does_not_back_off() {
 fn detected_catches_a_swallowed_contradiction() {
     is_caught(Mutant::SwallowsWentBack, Checker::Detected);
 }
+
+#[test]
+fn gone_catches_objects_that_stay() {
+    is_caught(Mutant::KeepsGone, Checker::Gone);
+}

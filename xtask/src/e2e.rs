@@ -1,5 +1,6 @@
 //! `cargo xtask e2e`: the end-to-end suite, against the embedded and the real API server.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -43,7 +44,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result {
         check_the_server()?;
     }
     heading("e2e: building the suite");
-    run::run(&mut cargo(&["build", "--package", "informer-e2e"]))?;
+    // As the workspace's tests build it, so that nothing is compiled twice with other features.
+    run::run(&mut cargo(&["test", "--workspace", "--test", "lists_its_cases"]))?;
+    let suite_path = std::env::current_exe().map_err(|error| format!("where am I? {error}"))?;
+    let suite_path = suite_path.with_file_name("informer-e2e");
     let stop = StopSignal::register()?;
     let mut results = Vec::new();
     for server in ["embedded", "real"] {
@@ -53,8 +57,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result {
         }
         heading(&format!("e2e: {server} server"));
         let started = Instant::now();
-        let mut suite = cargo(&["run", "--quiet", "--package", "informer-e2e", "--", "--server", server]);
-        suite.args(&arguments.arguments);
+        let mut suite = Command::new(&suite_path);
+        suite.args(["--server", server]).args(&arguments.arguments).current_dir(root());
         let result = run::run_limited(&mut suite, LIMIT, &stop);
         results.push((server, result, started.elapsed()));
         if stop.is_raised() {

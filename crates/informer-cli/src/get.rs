@@ -49,6 +49,8 @@ pub(crate) async fn get(
         let mut objects = Vec::new();
         for (informer, name) in sync(&session, &target).await?.into_iter().zip(names(&target)) {
             let listed = informer.store().list();
+            let status = informer.status();
+            tracing::info!("{}: {} objects, {} requests", status.informer, status.objects, status.requests);
             if let (true, Some(name)) = (listed.is_empty(), name) {
                 missing.push((target.name(), name));
             }

@@ -5,7 +5,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube::client::Body;
 use serde_json::Value;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The largest answer accepted: discovery of a cluster with thousands of CRDs is below 10 MB, a Table of 10,000 rows
 /// below 20 MB.
@@ -36,14 +36,18 @@ impl Requester {
     pub(crate) async fn json(&self, path_and_query: &str, accept: &str) -> Result<Value, RequestError> {
         let path = path_and_query.split('?').next().unwrap_or_default();
         let name = format!("GET {}{path}", self.server);
+        let started = Instant::now();
         let exchange = self.exchange(&name, path_and_query, accept);
-        match self.timeout {
+        let answer = match self.timeout {
             None => exchange.await,
             Some(timeout) => match tokio::time::timeout(timeout, exchange).await {
                 Ok(answer) => answer,
-                Err(_) => Err(RequestError::new(name, Cause::TimedOut(timeout))),
+                Err(_) => Err(RequestError::new(&name, Cause::TimedOut(timeout))),
             },
-        }
+        };
+        let outcome = if answer.is_ok() { "answered" } else { "failed" };
+        tracing::debug!("{name}: {outcome} after {} ms", started.elapsed().as_millis());
+        answer
     }
 
     async fn exchange(&self, name: &str, path_and_query: &str, accept: &str) -> Result<Value, RequestError> {

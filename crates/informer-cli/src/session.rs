@@ -9,6 +9,7 @@ use crate::{
     failure::Failure,
     request::Requester,
     serve::Embedded,
+    text::escape,
 };
 use informer::{
     Dynamic, FailureKind, ResourceListWatch, SharedInformer, Trouble, TroubleReport,
@@ -66,6 +67,7 @@ impl Session {
         };
         let server = config.cluster_url.clone();
         let default_namespace = config.default_namespace.clone();
+        tracing::info!("the server is {server}, the default namespace {}", escape(&default_namespace));
         let client = informer::client(config)
             .map_err(|error| RequestError::transport(format!("preparing to connect to {server}"), &error))?;
         let timeout = config::request_timeout(global);
@@ -184,7 +186,7 @@ impl Target {
     /// What kubectl says when there are none.
     pub(crate) fn nothing(&self) -> String {
         match &self.namespace {
-            Some(namespace) => format!("No resources found in {} namespace.", crate::text::escape(namespace)),
+            Some(namespace) => format!("No resources found in {} namespace.", escape(namespace)),
             None => "No resources found".to_owned(),
         }
     }

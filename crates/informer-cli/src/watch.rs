@@ -124,7 +124,7 @@ async fn find(
                 let line = error.to_string();
                 if line != told {
                     eprintln!("{line}; trying again");
-                    tally.trouble(line.clone());
+                    tally.trouble(line.trim_start_matches("error: ").to_owned());
                     told = line;
                 }
             }
@@ -176,6 +176,7 @@ async fn follow(
                 }
                 if tally.synced_after.is_none() && watched.iter().all(|one| one.unsynced == 0) {
                     tally.synced_after = Some(started.elapsed());
+                    tracing::info!("everything is synced after {} ms", started.elapsed().as_millis());
                 }
             }
             Some(report) = troubles.recv() => {

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::held_list::HeldList;
 use crate::reflector::{Input, Output, Phase, Reflector, ReflectorOptions, Request, RequestId, Trouble};
 use crate::{
-    ApplyOptions, Delta, DeltaFifo, Entry, Indexer, Item, Mono, Notification, Now, Replacement,
-    ResourceVersion, Rng,
+    ApplyOptions, Delta, DeltaFifo, Entry, Indexer, Item, Mono, Notification, Now, ResourceVersion, Rng,
 };
 
 /// Names one handler of one informer; never used twice.
@@ -67,7 +67,7 @@ struct Scope<V> {
     /// The namespace, or `None` for all of them.
     namespace: Option<Arc<str>>,
     /// What came before every scope had its first list; `None` once all have.
-    held: Option<Vec<Delta<V>>>,
+    held: Option<HeldList<V>>,
     /// The version up to which this scope's changes are in the queue.
     version: Option<ResourceVersion>,
 }
@@ -135,7 +135,7 @@ impl<V> Informer<V> {
             Scope {
                 reflector: if self.synced { reflector.listed_before() } else { reflector },
                 namespace,
-                held: together.then(Vec::new),
+                held: together.then(HeldList::new),
                 version: None,
             }
         };
@@ -321,18 +321,13 @@ impl<V> Informer<V> {
     fn store(&mut self, position: usize, mut delta: Delta<V>) {
         let scope = &mut self.scopes[position];
         note_version(&mut scope.version, &delta);
-        let relisted = matches!(delta, Delta::ReplacedAll(_));
         if let Delta::ReplacedAll(replacement) = &mut delta {
             replacement.namespace.clone_from(&scope.namespace);
         }
         match &mut scope.held {
             None => self.fifo.push(delta),
             Some(held) => {
-                if relisted {
-                    // Whatever was held is older than this list.
-                    held.clear();
-                }
-                held.push(delta);
+                held.fold(delta);
                 self.release_held();
             }
         }
@@ -340,30 +335,15 @@ impl<V> Informer<V> {
 
     /// Once every scope has its first list, makes one list of them: the handlers' initial list is complete or not there.
     fn release_held(&mut self) {
-        let listed = |scope: &Scope<V>| {
-            scope.held.iter().flatten().any(|delta| matches!(delta, Delta::ReplacedAll(_)))
-        };
-        if !self.scopes.iter().all(listed) {
+        if !self.scopes.iter().all(|scope| scope.held.as_ref().is_none_or(HeldList::is_listed)) {
             return;
         }
-        let mut merged: Option<Replacement<V>> = None;
-        let mut rest = Vec::new();
-        for delta in self.scopes.iter_mut().filter_map(|scope| scope.held.take()).flatten() {
-            match (delta, &mut merged) {
-                (Delta::ReplacedAll(first), None) => merged = Some(first),
-                (Delta::ReplacedAll(next), Some(merged)) => {
-                    merged.entries.extend(next.entries);
-                    merged.complete &= next.complete;
-                    if next.version < merged.version {
-                        merged.version = next.version;
-                    }
-                }
-                (other, _) => rest.push(other),
-            }
+        let (mut all, mut stale) = (None, Vec::new());
+        for held in self.scopes.iter_mut().filter_map(|scope| scope.held.take()) {
+            held.append_to(&mut all, &mut stale);
         }
-        let merged = merged.expect("every scope has a list");
-        self.fifo.push(Delta::ReplacedAll(Replacement { namespace: None, ..merged }));
-        rest.into_iter().for_each(|delta| self.fifo.push(delta));
+        self.fifo.push(Delta::ReplacedAll(all.expect("every scope has a list")));
+        stale.into_iter().for_each(|delta| self.fifo.push(delta));
     }
 
     fn next_resync(&self) -> Option<Mono> {

@@ -14,6 +14,7 @@ mod backlog;
 mod backoff;
 mod delta;
 mod delta_fifo;
+mod held_list;
 mod indexer;
 mod informer;
 mod notification;

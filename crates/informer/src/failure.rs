@@ -17,11 +17,17 @@ const TOO_LARGE: &str = "Too large resource version";
 
 /// The failure of an exchange that broke before or while its body was read.
 pub(crate) fn transport(error: &BoxError) -> Failure {
-    let kind = match io_error(error.as_ref()).map(io::Error::kind) {
+    let io = io_error(error.as_ref()).map(io::Error::kind);
+    let kind = match io {
         Some(io::ErrorKind::ConnectionRefused) => FailureKind::Refused,
         _ => FailureKind::Transport,
     };
-    Failure { kind, code: None, message: bounded(&cause(error.as_ref())), retry_after: None }
+    let message = match io {
+        // A TLS library's own words on it are a lesson about truncation attacks.
+        Some(io::ErrorKind::UnexpectedEof) => "the server closed the connection in the middle".to_owned(),
+        _ => bounded(&cause(error.as_ref())),
+    };
+    Failure { kind, code: None, message, retry_after: None }
 }
 
 /// The failure that a body brings which is not what the protocol says.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use informer_core::reflector::{FailureKind, Trouble};
+use informer_core::reflector::{FailureKind, RequestKind, Trouble};
 
 use crate::driver::Health;
 
@@ -16,7 +16,8 @@ pub struct TroubleReport {
     pub informer: String,
     /// What happened.
     pub trouble: Trouble,
-    /// How often the very same was reported just before this: 0 the first time.
+    /// How often the same kind of request failed with the very same before this, without another failure of its or a
+    /// recovery between: 0 the first time. For what is no failed request: how often the very same came just before.
     pub repeated: u64,
 }
 
@@ -38,13 +39,21 @@ pub(crate) type WatchErrorHandler = Arc<dyn Fn(&TroubleReport) + Send + Sync>;
 
 pub(crate) struct Reporter {
     handler: Option<WatchErrorHandler>,
-    /// The last text of each scope, and how often it came.
-    last: Mutex<Vec<(String, u64)>>,
+    /// What was told last in each scope. A refusal makes WatchList and LIST fail in turn, each in its own words: that is
+    /// no change.
+    last: Mutex<Vec<Vec<Told>>>,
+}
+
+/// What was told last of one kind of request, or of everything else.
+struct Told {
+    request: Option<RequestKind>,
+    text: String,
+    repeated: u64,
 }
 
 impl Reporter {
     pub(crate) fn new(handler: Option<WatchErrorHandler>, scopes: usize) -> Self {
-        Self { handler, last: Mutex::new(vec![(String::new(), 0); scopes]) }
+        Self { handler, last: Mutex::new((0..scopes).map(|_| Vec::new()).collect()) }
     }
 
     /// Keeps what `status()` shows until things work again. What does not keep an informer from being in step is no error of
@@ -61,23 +70,42 @@ impl Reporter {
     }
 
     pub(crate) fn report(&self, informer: &str, scope: usize, trouble: Trouble) {
-        let text = Text(&trouble).stable();
-        let repeated = {
-            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            let (before, count) = &mut last[scope];
-            if *before == text {
-                *count += 1;
-            } else {
-                (*before, *count) = (text, 0);
-            }
-            *count
-        };
+        let repeated = self.repeated(scope, &trouble);
         let report = TroubleReport { informer: informer.to_owned(), trouble, repeated };
         log(&report);
         if let Some(handler) = &self.handler
             && catch_unwind(AssertUnwindSafe(|| handler(&report))).is_err()
         {
             tracing::error!(informer, "the watch-error handler panicked");
+        }
+    }
+
+    /// How often the very same was told before; remembers it.
+    fn repeated(&self, scope: usize, trouble: &Trouble) -> u64 {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = &mut last[scope];
+        let request = match trouble {
+            Trouble::Recovered => {
+                told.clear();
+                return 0;
+            }
+            Trouble::RequestFailed { request, .. } => Some(*request),
+            _ => None,
+        };
+        let text = Text(trouble).stable();
+        match told.iter_mut().find(|told| told.request == request) {
+            Some(told) if told.text == text => {
+                told.repeated += 1;
+                told.repeated
+            }
+            Some(told) => {
+                (told.text, told.repeated) = (text, 0);
+                0
+            }
+            None => {
+                told.push(Told { request, text, repeated: 0 });
+                0
+            }
         }
     }
 }
@@ -155,5 +183,45 @@ impl fmt::Display for Text<'_> {
             Trouble::Recovered => write!(f, "works again"),
             other => write!(f, "{other:?}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use informer_core::reflector::Failure;
+
+    use super::*;
+
+    fn failed(request: RequestKind, message: &str, seconds: u64) -> Trouble {
+        let failure = Failure {
+            kind: FailureKind::Forbidden,
+            code: Some(403),
+            message: message.to_owned(),
+            retry_after: None,
+        };
+        Trouble::RequestFailed { request, failure, retry_in: Duration::from_secs(seconds) }
+    }
+
+    #[test]
+    fn two_requests_failing_in_turn_are_told_once_each() {
+        let reporter = Reporter::new(None, 2);
+        let (list, watch_list) = (RequestKind::List, RequestKind::WatchList);
+        let told: Vec<u64> = [
+            failed(watch_list, "no watch", 1),
+            failed(list, "no list", 2),
+            failed(watch_list, "no watch", 4),
+            failed(list, "no list", 8),
+            failed(list, "refused", 8),
+            failed(list, "no list", 8),
+            Trouble::Recovered,
+            failed(list, "no list", 1),
+        ]
+        .iter()
+        .map(|trouble| reporter.repeated(0, trouble))
+        .collect();
+        assert_eq!(told, [0, 0, 1, 1, 0, 0, 0, 0]);
+        assert_eq!(reporter.repeated(1, &failed(list, "no list", 1)), 0);
     }
 }

@@ -50,7 +50,7 @@ fn condition(path: &str) -> Option<(&str, &str)> {
 }
 
 /// One condition, by the most telling of its fields: its status, else reason, else message, else whatever it is.
-fn condition_word<'a>(kind: &str, changes: &mut dyn Iterator<Item = &&'a Change>) -> String {
+fn condition_word(kind: &str, changes: &mut dyn Iterator<Item = &&Change>) -> String {
     let weight = |change: &Change| match condition(&change.path).map(|(_, field)| field) {
         Some("" | "status") => 0,
         Some("reason") => 1,

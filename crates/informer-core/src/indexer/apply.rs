@@ -118,7 +118,8 @@ impl<V> Indexer<V> {
             return;
         }
         // A stale one may be of a past that a restored server has forgotten: its version says nothing.
-        let repeated = direction == Direction::Forward && new.version < old.version && !self.slab.is_stale(slot);
+        let repeated =
+            direction == Direction::Forward && new.version < old.version && !self.slab.is_stale(slot);
         if same_uid && repeated {
             return;
         }
