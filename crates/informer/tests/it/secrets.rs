@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use informer::{EventHandler, ResourceListWatch, SharedInformer, Typed};
 use informer_testserver::{Fault, FaultRule, TestServer, Verb};
@@ -114,14 +113,4 @@ async fn no_value_reaches_a_log_or_an_error() {
         assert!(!text.contains(CANARY) && !text.contains(TOKEN), "{what}: {text}");
     }
     listening.shutdown().await;
-}
-
-/// Real time passes here, since sockets do not wait for paused time.
-async fn eventually_real(what: &str, condition: impl Fn() -> bool) {
-    let wait = async {
-        while !condition() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(LIMIT, wait).await.unwrap_or_else(|_| panic!("never: {what}"));
 }

@@ -12,6 +12,7 @@ use informer_testserver::TestServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use serde_json::{Value, json};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Longer than anything may take under paused time, where waiting costs nothing.
 pub(crate) const LIMIT: Duration = Duration::from_secs(300);
@@ -54,8 +55,13 @@ pub(crate) async fn caught_up<V: Send + Sync + 'static>(informer: &SharedInforme
     informer.wait_until(&version, LIMIT).await.expect("it catches up");
 }
 
-/// Waits until a condition holds; the condition must become true by something that happens under paused time.
+/// Waits until a condition holds. On one thread time is paused, and passes by waiting; on several it is real, and what is
+/// waited for happens on another one.
 pub(crate) async fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let paused = Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
+    if !paused {
+        return eventually_real(what, condition).await;
+    }
     for _ in 0..100_000 {
         if condition() {
             return;
@@ -63,6 +69,15 @@ pub(crate) async fn eventually(what: &str, condition: impl Fn() -> bool) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     panic!("never: {what}");
+}
+
+/// The same in real time, without waiting longer than necessary.
+pub(crate) async fn eventually_real(what: &str, condition: impl Fn() -> bool) {
+    let begun = std::time::Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < LIMIT, "never: {what}");
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Remembers what a handler was told, and checks that it makes sense.
@@ -128,6 +143,11 @@ impl Witness {
 
     pub(crate) fn told(&self) -> usize {
         self.state.lock().unwrap().told.len()
+    }
+
+    /// What was told last.
+    pub(crate) fn last(&self) -> String {
+        self.state.lock().unwrap().told.last().cloned().unwrap_or_default()
     }
 
     /// Waits until so many things were told, and takes them.
