@@ -23,6 +23,7 @@ mod object;
 mod rng;
 mod selector;
 mod time;
+mod work_queue;
 
 pub use backlog::{Backlog, BacklogCounters, BacklogOptions, Overflow};
 pub use backoff::{Backoff, BackoffOptions};
@@ -35,3 +36,8 @@ pub use object::{IndexValues, Item, KeyParseError, Object, ObjectKey, ResourceVe
 pub use rng::Rng;
 pub use selector::{Selector, SelectorParseError, SelectorParseErrorKind};
 pub use time::{Mono, Now};
+pub use work_queue::{
+    Added, Histogram, ItemExponential, ItemFastSlow, Jittered, KeyId, MaxOf, NotProcessing, Priority,
+    RateLimiter, Taken, TokenBucket, WithMaxWait, WorkKey, WorkQueue, WorkQueueCounters, WorkQueueMetrics,
+    WorkQueueOptions, WorkQueueTimings,
+};

@@ -1,0 +1,242 @@
+//! Delayed keys in a hierarchical timing wheel: constant time to add and remove, whatever the number.
+
+use super::slots::{Due, Slots};
+use crate::Mono;
+
+/// A tick is 2^20 ns, about a millisecond: finer than the timers of any runtime, and a shift instead of a division.
+const TICK_BITS: u32 = 20;
+/// Places on a level, as a power of two: one word of bits.
+const PLACE_BITS: u32 = 6;
+const PLACES: usize = 1 << PLACE_BITS;
+/// Enough for all ticks there are: 64 - 20 bits, six at a time. So no delay is too long.
+const LEVELS: usize = (u64::BITS - TICK_BITS).div_ceil(PLACE_BITS) as usize;
+
+/// Timers that a place keeps memory for when it is emptied: a kilobyte, half a megabyte for the whole wheel.
+const KEPT_TIMERS: usize = 64;
+/// Dead timers that are not worth a clean-up.
+const FEW: usize = 1024;
+
+/// One delay of one key. It is dead once the key has another appointment, or none.
+#[derive(Clone, Copy)]
+struct Timer {
+    due_ns: u64,
+    slot: u32,
+    ticket: u32,
+}
+
+/// Keys by the time they are due, exact to the nanosecond.
+///
+/// A timer lies on the level of the highest group of bits in which its tick differs from `elapsed`, at the place that
+/// group says. Level 0 therefore holds what is due next, each place one tick; a timer comes down a level when the
+/// wheel reaches its place. Timers of the same nanosecond keep the order in which they were added: they are always at
+/// the same place.
+///
+/// Places are arrays, not lists through the slots: a timer comes down some three levels, and that many jumps to a
+/// random slot would cost ten times as much as copying 16 bytes. The price is that a cancelled timer stays where it
+/// is, dead, until its time comes or there are more dead ones than living.
+#[derive(Clone)]
+pub(super) struct Wheel {
+    /// By level, then place. Empty until the first delay.
+    places: Vec<Vec<Timer>>,
+    occupied: [u64; LEVELS],
+    /// The tick that the wheel has reached.
+    elapsed: u64,
+    /// Living timers, which is delayed keys.
+    len: usize,
+    dead: usize,
+    ticket: u32,
+    /// Nothing is due before this.
+    next: Mono,
+}
+
+impl Wheel {
+    pub(super) fn new() -> Self {
+        Self {
+            places: Vec::new(),
+            occupied: [0; LEVELS],
+            elapsed: 0,
+            len: 0,
+            dead: 0,
+            ticket: 0,
+            next: Mono(u64::MAX),
+        }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// When to look again; never later than the first key is due.
+    #[inline]
+    pub(super) fn next_wake(&self) -> Option<Mono> {
+        (self.len > 0).then_some(self.next)
+    }
+
+    /// Delays a key until `due`, which is after `now`.
+    pub(super) fn insert<K>(&mut self, slots: &mut Slots<K>, slot: u32, due: Mono, now: Mono) {
+        if self.len == 0 {
+            self.begin(now);
+        }
+        self.next = self.next.min(due);
+        self.ticket = self.ticket.wrapping_add(1);
+        slots[slot].due = Due::Later;
+        slots[slot].order = due.0;
+        slots[slot].ticket = self.ticket;
+        self.place(Timer { due_ns: due.0, slot, ticket: self.ticket });
+        self.len += 1;
+    }
+
+    /// Cancels a key's delay.
+    pub(super) fn remove<K>(&mut self, slots: &mut Slots<K>, slot: u32) {
+        slots[slot].due = Due::Never;
+        self.len -= 1;
+        self.dead += 1;
+        if self.dead > FEW && self.dead > self.len {
+            self.bury(slots);
+        }
+    }
+
+    /// Ends the delay of all that is due at `now`, and appends it to `due` in order.
+    #[inline]
+    pub(super) fn advance<K>(&mut self, now: Mono, slots: &mut Slots<K>, due: &mut Vec<u32>) {
+        if self.len > 0 && now >= self.next {
+            self.turn(now, slots, due);
+        }
+    }
+
+    fn turn<K>(&mut self, now: Mono, slots: &mut Slots<K>, due: &mut Vec<u32>) {
+        let target = tick(now.0);
+        while let Some((level, place, start)) = self.first().filter(|&(_, _, start)| start <= target) {
+            self.elapsed = start;
+            let mut timers = std::mem::take(&mut self.places[level * PLACES + place]);
+            self.occupied[level] &= !(1 << place);
+            if level == 0 {
+                self.fire(now, &mut timers, slots, due);
+            }
+            // These come down a level; or they are due later within this tick, and stay.
+            for timer in timers.drain(..) {
+                self.place(timer);
+            }
+            let emptied = &mut self.places[level * PLACES + place];
+            if emptied.is_empty() && timers.capacity() <= KEPT_TIMERS {
+                *emptied = timers;
+            }
+            if level == 0 && start == target {
+                break;
+            }
+        }
+        // What is left starts after `target`, so it stays where it is.
+        self.elapsed = target;
+        self.next = self.first_due();
+    }
+
+    /// Takes what is due out of one tick's timers, in order.
+    fn fire<K>(&mut self, now: Mono, timers: &mut Vec<Timer>, slots: &mut Slots<K>, due: &mut Vec<u32>) {
+        // Stable: those of the same nanosecond are in order already.
+        timers.sort_by_key(|timer| timer.due_ns);
+        let end = timers.partition_point(|timer| timer.due_ns <= now.0);
+        for timer in timers.drain(..end) {
+            if timer.lives(slots) {
+                slots[timer.slot].due = Due::Never;
+                self.len -= 1;
+                due.push(timer.slot);
+            } else {
+                self.dead -= 1;
+            }
+        }
+    }
+
+    /// Nothing is delayed: the wheel can begin at any time.
+    fn begin(&mut self, now: Mono) {
+        if self.places.is_empty() {
+            self.places = vec![Vec::new(); LEVELS * PLACES];
+        }
+        if self.dead > 0 {
+            self.places.iter_mut().for_each(Vec::clear);
+            self.occupied = [0; LEVELS];
+            self.dead = 0;
+        }
+        self.elapsed = tick(now.0);
+        self.next = Mono(u64::MAX);
+    }
+
+    /// Removes all dead timers. Costs the time of their number, which as many cancellations have paid for.
+    fn bury<K>(&mut self, slots: &Slots<K>) {
+        for (number, timers) in self.places.iter_mut().enumerate() {
+            timers.retain(|timer| timer.lives(slots));
+            if timers.capacity() > KEPT_TIMERS.max(4 * timers.len()) {
+                timers.shrink_to_fit();
+            }
+            if timers.is_empty() {
+                self.occupied[number / PLACES] &= !(1 << (number % PLACES));
+            }
+        }
+        self.dead = 0;
+    }
+
+    /// The lowest occupied level, its first place, and the tick at which that begins. Nothing is due before.
+    fn first(&self) -> Option<(usize, usize, u64)> {
+        let level = self.occupied.iter().position(|&places| places != 0)?;
+        let place = self.occupied[level].trailing_zeros() as usize;
+        let shift = PLACE_BITS * level as u32;
+        let above = self.elapsed >> (shift + PLACE_BITS) << (shift + PLACE_BITS);
+        Some((level, place, above | (place as u64) << shift))
+    }
+
+    fn first_due(&self) -> Mono {
+        let Some((level, place, start)) = self.first() else { return Mono(u64::MAX) };
+        if level > 0 {
+            return Mono(start << TICK_BITS);
+        }
+        let first = self.places[place].iter().map(|timer| timer.due_ns).min();
+        Mono(first.expect("an occupied place has timers"))
+    }
+
+    fn place(&mut self, timer: Timer) {
+        let (level, place) = self.position(timer);
+        self.places[level * PLACES + place].push(timer);
+        self.occupied[level] |= 1 << place;
+    }
+
+    fn position(&self, timer: Timer) -> (usize, usize) {
+        let tick = tick(timer.due_ns);
+        // `| 1` puts the present tick on level 0 like its neighbours.
+        let highest_bit = u64::BITS - 1 - ((tick ^ self.elapsed) | 1).leading_zeros();
+        let level = highest_bit / PLACE_BITS;
+        (level as usize, (tick >> (level * PLACE_BITS)) as usize % PLACES)
+    }
+
+    /// Panics if a timer is not where it belongs.
+    pub(super) fn validate<K>(&self, slots: &Slots<K>) {
+        let (mut len, mut dead) = (0, 0);
+        for (number, timers) in self.places.iter().enumerate() {
+            let (level, place) = (number / PLACES, number % PLACES);
+            let occupied = self.occupied[level] >> place & 1 == 1;
+            assert_eq!(occupied, !timers.is_empty(), "the bits name the places that have timers");
+            for timer in timers {
+                assert_eq!(self.position(*timer), (level, place), "a timer lies where its time says");
+                if timer.lives(slots) {
+                    assert!(timer.due_ns >= self.next.0, "nothing is due before the wheel is looked at");
+                    assert_eq!(slots[timer.slot].order, timer.due_ns, "a timer knows when its key is due");
+                    len += 1;
+                } else {
+                    dead += 1;
+                }
+            }
+        }
+        assert_eq!((self.len, self.dead), (len, dead), "timers are counted");
+        assert!(dead <= len.max(FEW), "the dead are not more than the living");
+    }
+}
+
+impl Timer {
+    /// Whether this is still its key's appointment.
+    fn lives<K>(&self, slots: &Slots<K>) -> bool {
+        slots.get(self.slot).is_some_and(|slot| slot.due == Due::Later && slot.ticket == self.ticket)
+    }
+}
+
+fn tick(at_ns: u64) -> u64 {
+    at_ns >> TICK_BITS
+}
