@@ -46,7 +46,7 @@
 //! into items as they arrive, identified, and only what is new is decoded by a [`Format`] ([`Typed`], [`Dynamic`],
 //! [`MetadataOnly`]). The reflector decides what to ask next. Changes go through a queue into the store, all that came up to one
 //! version at once, and from there to handlers and streams. Each part can be used alone: a [`Reflector`] into a store of yours, a
-//! [`DeltaFifo`], an [`Indexer`], the unshared [`new_informer`].
+//! [`DeltaFifo`], an [`Indexer`], the unshared [`new_informer`]. Handlers hand keys to workers through a [`WorkQueue`].
 //!
 //! # Which client
 //!
@@ -83,6 +83,7 @@ mod status;
 mod store;
 mod subscription;
 mod trouble;
+mod work_queue;
 
 pub use client::client;
 pub use controller::{Controller, new_informer, new_informer_with};
@@ -95,6 +96,10 @@ pub use informer_builder::InformerBuilder;
 pub use informer_core::reflector::{
     Failure, FailureKind, ListRequest, NotFoundPolicy, ReflectorOptions, Request, RequestKind, Trouble,
     WatchRequest,
+};
+pub use informer_core::{
+    Added, Histogram, ItemExponential, ItemFastSlow, Jittered, KeyId, MaxOf, Mono, Priority, RateLimiter,
+    TokenBucket, WithMaxWait, WorkQueueCounters, WorkQueueMetrics, WorkQueueTimings,
 };
 pub use informer_core::{
     ApplyOptions, BackoffOptions, Deletion, Delta, DeltaFifo, Entry, Identity, IndexId, Indexer, Item,
@@ -114,3 +119,4 @@ pub use status::{Phase, Status};
 pub use store::Store;
 pub use subscription::Subscription;
 pub use trouble::TroubleReport;
+pub use work_queue::{DrainError, Processing, WorkQueue, WorkQueueBuilder};

@@ -11,9 +11,10 @@ const PLACES: usize = 1 << PLACE_BITS;
 /// Enough for all ticks there are: 64 - 20 bits, six at a time. So no delay is too long.
 const LEVELS: usize = (u64::BITS - TICK_BITS).div_ceil(PLACE_BITS) as usize;
 
-/// Timers that a place keeps memory for when it is emptied: a kilobyte, half a megabyte for the whole wheel.
+/// Timers that a place keeps memory for when it is emptied: a kilobyte, at most half a megabyte for the whole
+/// wheel.
 const KEPT_TIMERS: usize = 64;
-/// Dead timers that are not worth a clean-up.
+/// Timers that are not worth a clean-up.
 const FEW: usize = 1024;
 
 /// One delay of one key. It is dead once the key has another appointment, or none.
@@ -47,6 +48,8 @@ pub(super) struct Wheel {
     ticket: u32,
     /// Nothing is due before this.
     next: Mono,
+    /// Empty between calls.
+    fired: Vec<Timer>,
 }
 
 impl Wheel {
@@ -59,6 +62,7 @@ impl Wheel {
             dead: 0,
             ticket: 0,
             next: Mono(u64::MAX),
+            fired: Vec::new(),
         }
     }
 
@@ -112,7 +116,10 @@ impl Wheel {
             let mut timers = std::mem::take(&mut self.places[level * PLACES + place]);
             self.occupied[level] &= !(1 << place);
             if level == 0 {
-                self.fire(now, &mut timers, slots, due);
+                // Stable: those of the same nanosecond are in order already.
+                timers.sort_by_key(|timer| timer.due_ns);
+                let end = timers.partition_point(|timer| timer.due_ns <= now.0);
+                self.fired.extend(timers.drain(..end));
             }
             // These come down a level; or they are due later within this tick, and stay.
             for timer in timers.drain(..) {
@@ -129,14 +136,14 @@ impl Wheel {
         // What is left starts after `target`, so it stays where it is.
         self.elapsed = target;
         self.next = self.first_due();
+        self.fire(slots, due);
     }
 
-    /// Takes what is due out of one tick's timers, in order.
-    fn fire<K>(&mut self, now: Mono, timers: &mut Vec<Timer>, slots: &mut Slots<K>, due: &mut Vec<u32>) {
-        // Stable: those of the same nanosecond are in order already.
-        timers.sort_by_key(|timer| timer.due_ns);
-        let end = timers.partition_point(|timer| timer.due_ns <= now.0);
-        for timer in timers.drain(..end) {
+    /// Ends the delays whose timers have come off the wheel. All at once, since a slot is rarely in the cache: the
+    /// processor then waits for several of them at a time.
+    fn fire<K>(&mut self, slots: &mut Slots<K>, due: &mut Vec<u32>) {
+        let fired = std::mem::take(&mut self.fired);
+        for timer in &fired {
             if timer.lives(slots) {
                 slots[timer.slot].due = Due::Never;
                 self.len -= 1;
@@ -144,6 +151,10 @@ impl Wheel {
             } else {
                 self.dead -= 1;
             }
+        }
+        if fired.capacity() <= FEW {
+            self.fired = fired;
+            self.fired.clear();
         }
     }
 
