@@ -70,7 +70,6 @@ pub(crate) struct Health {
 pub(crate) struct Progress {
     pub(crate) synced: bool,
     pub(crate) version: Option<ResourceVersion>,
-    pub(crate) listing: usize,
 }
 
 impl<V> Shared<V> {
@@ -280,18 +279,14 @@ impl<V: Send + Sync + 'static> Driver<V> {
         });
     }
 
-    fn progress(&self, machine: &mut Machine<V>) -> Progress {
+    fn progress(&self, machine: &Machine<V>) -> Progress {
         let store = self.shared.store.read();
-        let listing = match machine.informer.phase(0) {
-            Phase::Listing { items, .. } | Phase::WatchListing { items } => items,
-            _ => 0,
-        };
         let version = if self.shared.sources.len() == 1 {
             Some(store.version().clone()).filter(|version| version.is_ordered())
         } else {
             machine.informer.version()
         };
-        Progress { synced: store.has_synced(), version, listing }
+        Progress { synced: store.has_synced(), version }
     }
 }
 
