@@ -26,6 +26,31 @@ pub trait Format: Send + Sync + 'static {
 
     /// The value of a label, for label selectors.
     fn label<'v>(value: &'v Self::Value, name: &str) -> Option<&'v str>;
+
+    /// The owner references, for whoever looks for the objects of an owner.
+    fn owners(value: &Self::Value) -> Vec<Owner<'_>>;
+}
+
+/// An owner reference of an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Owner<'v> {
+    /// Group and version of the owner: `apps/v1`.
+    pub api_version: &'v str,
+    /// Kind of the owner: `ReplicaSet`.
+    pub kind: &'v str,
+    /// Name of the owner, which is in the object's namespace or in none.
+    pub name: &'v str,
+    /// Uid of the owner.
+    pub uid: &'v str,
+    /// Whether this owner is the managing controller; at most one is.
+    pub controller: bool,
+}
+
+impl<'v> From<&'v OwnerReference> for Owner<'v> {
+    fn from(reference: &'v OwnerReference) -> Self {
+        let OwnerReference { api_version, kind, name, uid, controller, .. } = reference;
+        Self { api_version, kind, name, uid, controller: *controller == Some(true) }
+    }
 }
 
 /// A Rust type for the resource: k8s-openapi's, one of `#[derive(CustomResource)]`, or any other that kube knows.
@@ -53,6 +78,10 @@ impl<K: kube::Resource + DeserializeOwned + Send + Sync + 'static> Format for Ty
 
     fn label<'v>(value: &'v K, name: &str) -> Option<&'v str> {
         Some(value.meta().labels.as_ref()?.get(name)?.as_str())
+    }
+
+    fn owners(value: &K) -> Vec<Owner<'_>> {
+        value.meta().owner_references.iter().flatten().map(Owner::from).collect()
     }
 }
 
@@ -94,6 +123,10 @@ impl Format for Dynamic {
 
     fn label<'v>(value: &'v DynamicObject, name: &str) -> Option<&'v str> {
         Some(value.metadata.labels.as_ref()?.get(name)?.as_str())
+    }
+
+    fn owners(value: &DynamicObject) -> Vec<Owner<'_>> {
+        value.metadata.owner_references.iter().flatten().map(Owner::from).collect()
     }
 }
 
@@ -191,5 +224,9 @@ impl Format for MetadataOnly {
 
     fn label<'v>(value: &'v Metadata, name: &str) -> Option<&'v str> {
         value.labels.get(name)
+    }
+
+    fn owners(value: &Metadata) -> Vec<Owner<'_>> {
+        value.owner_references.iter().map(Owner::from).collect()
     }
 }

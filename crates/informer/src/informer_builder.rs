@@ -12,14 +12,14 @@ use crate::error::BuildError;
 use crate::format::Format;
 use crate::list_watch::{BoxError, ListWatch, Sources};
 use crate::shared_informer::{SharedInformer, default_reflector_options};
-use crate::store::Label;
+use crate::store::MetaFunctions;
 use crate::trouble::{TroubleReport, WatchErrorHandler};
 
 /// Builds a [`SharedInformer`]; the defaults are right for almost everybody.
 #[must_use]
 pub struct InformerBuilder<V> {
     pub(crate) sources: Sources,
-    pub(crate) label: Label<V>,
+    pub(crate) meta: MetaFunctions<V>,
     pub(crate) decode: Decode<V>,
     pub(crate) transform: Option<Transform<V>>,
     pub(crate) watch_error_handler: Option<WatchErrorHandler>,
@@ -39,7 +39,7 @@ impl<V: Send + Sync + 'static> InformerBuilder<V> {
     pub(crate) fn of_sources<F: Format<Value = V>>(sources: Sources, format: F) -> Self {
         Self {
             sources,
-            label: F::label,
+            meta: MetaFunctions::of::<F>(),
             decode: Arc::new(move |object| format.decode(object)),
             transform: None,
             watch_error_handler: None,

@@ -90,7 +90,7 @@ pub use controller::{Controller, new_informer, new_informer_with};
 pub use error::{BuildError, NotSynced, SyncError, WaitError};
 pub use event_handler::EventHandler;
 pub use factory::SharedInformerFactory;
-pub use format::{Dynamic, Format, Metadata, MetadataOnly, Pairs, Typed};
+pub use format::{Dynamic, Format, Metadata, MetadataOnly, Owner, Pairs, Typed};
 pub use index::Index;
 pub use informer_builder::InformerBuilder;
 pub use informer_core::reflector::{

@@ -18,7 +18,7 @@ use crate::format::Format;
 use crate::index::IndexRegistry;
 use crate::list_watch::ListWatch;
 use crate::shared_informer::default_reflector_options;
-use crate::store::StoreShared;
+use crate::store::{MetaFunctions, StoreShared};
 use crate::trouble::Reporter;
 
 /// Where a [`Reflector`] puts what it learns.
@@ -94,7 +94,7 @@ impl<V: Send + Sync + 'static, S: ReflectorStore<V>> Reflector<V, S> {
             keep_managed_fields: false,
             indexes: Arc::new(IndexRegistry::new()),
             // Always empty: nothing is known, everything is decoded.
-            store: Arc::new(StoreShared::new(0, F::label)),
+            store: Arc::new(StoreShared::new(0, MetaFunctions::of::<F>())),
         };
         Self {
             source: Arc::new(list_watch),

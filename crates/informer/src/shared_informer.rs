@@ -16,7 +16,7 @@ use crate::decoder::Decoder;
 use crate::driver::{Health, Machine, Progress, Shared, supervise};
 use crate::error::{BuildError, NotSynced, SyncError, WaitError};
 use crate::event_handler::EventHandler;
-use crate::format::Format;
+use crate::format::{Format, Owner};
 use crate::index::{Index, IndexRegistry};
 use crate::informer_builder::InformerBuilder;
 use crate::list_watch::ListWatch;
@@ -99,7 +99,7 @@ impl<V: Send + Sync + 'static> SharedInformer<V> {
     }
 
     pub(crate) fn build(builder: InformerBuilder<V>) -> Result<Self, BuildError> {
-        let InformerBuilder { sources, label, decode, transform, .. } = builder;
+        let InformerBuilder { sources, meta, decode, transform, .. } = builder;
         let mut namespaces: Vec<Arc<str>> =
             sources.iter().filter_map(|(namespace, _)| namespace.clone()).collect();
         if namespaces.len() != sources.len() && sources.len() > 1 {
@@ -111,7 +111,7 @@ impl<V: Send + Sync + 'static> SharedInformer<V> {
             return Err(BuildError::Sources("two sources have the same namespace".into()));
         }
         let seed = builder.seed.unwrap_or_else(random_seed);
-        let store = Arc::new(StoreShared::new(seed, label));
+        let store = Arc::new(StoreShared::new(seed, meta));
         let indexes = Arc::new(IndexRegistry::new());
         let decoder = Decoder {
             decode,
@@ -247,6 +247,11 @@ impl<V: Send + Sync + 'static> SharedInformer<V> {
     /// Reads by name, namespace and label selector.
     pub fn lister(&self) -> Lister<V> {
         self.store().lister()
+    }
+
+    /// The owner references of a cached value, whatever its format.
+    pub fn owners<'v>(&self, value: &'v V) -> Vec<Owner<'v>> {
+        self.inner.shared.store.owners(value)
     }
 
     /// Everything at one version, owned.

@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use informer_core::{Indexer, Object, ObjectKey, ResourceVersion, Snapshot};
 
+use crate::format::{Format, Owner};
 use crate::lister::Lister;
 
 /// The cache of one informer; cheap to clone, readable from any thread.
@@ -20,15 +21,24 @@ pub struct Store<V> {
 /// The store between its one writer and its readers.
 pub(crate) struct StoreShared<V> {
     indexer: RwLock<Indexer<V>>,
-    label: Label<V>,
+    meta: MetaFunctions<V>,
 }
 
-/// `Format::label`, without the format's type.
-pub(crate) type Label<V> = for<'v> fn(&'v V, &str) -> Option<&'v str>;
+/// What a format reads of a value, without the format's type.
+pub(crate) struct MetaFunctions<V> {
+    label: for<'v> fn(&'v V, &str) -> Option<&'v str>,
+    owners: for<'v> fn(&'v V) -> Vec<Owner<'v>>,
+}
+
+impl<V> MetaFunctions<V> {
+    pub(crate) fn of<F: Format<Value = V>>() -> Self {
+        Self { label: F::label, owners: F::owners }
+    }
+}
 
 impl<V> StoreShared<V> {
-    pub(crate) fn new(hash_seed: u64, label: Label<V>) -> Self {
-        Self { indexer: RwLock::new(Indexer::new(hash_seed)), label }
+    pub(crate) fn new(hash_seed: u64, meta: MetaFunctions<V>) -> Self {
+        Self { indexer: RwLock::new(Indexer::new(hash_seed)), meta }
     }
 
     // No user code runs under this lock, so a poisoned one means a fault of ours: the driver then starts over with a relist,
@@ -43,7 +53,11 @@ impl<V> StoreShared<V> {
     }
 
     pub(crate) fn label<'v>(&self, value: &'v V, name: &str) -> Option<&'v str> {
-        (self.label)(value, name)
+        (self.meta.label)(value, name)
+    }
+
+    pub(crate) fn owners<'v>(&self, value: &'v V) -> Vec<Owner<'v>> {
+        (self.meta.owners)(value)
     }
 }
 
