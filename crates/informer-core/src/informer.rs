@@ -318,6 +318,15 @@ impl<V> Informer<V> {
         lowest.cloned()
     }
 
+    /// The same for each scope by itself, with its namespace.
+    pub fn versions(&self) -> impl Iterator<Item = (Option<&Arc<str>>, Option<&ResourceVersion>)> {
+        self.scopes.iter().map(|scope| {
+            let version =
+                scope.version.as_ref().filter(|version| version.is_ordered() && scope.held.is_none());
+            (scope.namespace.as_ref(), version)
+        })
+    }
+
     fn store(&mut self, position: usize, mut delta: Delta<V>) {
         let scope = &mut self.scopes[position];
         note_version(&mut scope.version, &delta);

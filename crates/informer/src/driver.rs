@@ -70,6 +70,16 @@ pub(crate) struct Health {
 pub(crate) struct Progress {
     pub(crate) synced: bool,
     pub(crate) version: Option<ResourceVersion>,
+    /// If there are several namespaces: each one's own.
+    pub(crate) by_namespace: Vec<(Arc<str>, Option<ResourceVersion>)>,
+}
+
+impl Progress {
+    /// The version up to which the changes of this namespace are in the store.
+    pub(crate) fn version_in(&self, namespace: &str) -> Option<&ResourceVersion> {
+        let own = self.by_namespace.iter().find(|(name, _)| **name == *namespace);
+        own.map_or(self.version.as_ref(), |(_, version)| version.as_ref())
+    }
 }
 
 impl<V> Shared<V> {
@@ -286,7 +296,16 @@ impl<V: Send + Sync + 'static> Driver<V> {
         } else {
             machine.informer.version()
         };
-        Progress { synced: store.has_synced(), version }
+        let by_namespace = if self.shared.sources.len() == 1 {
+            Vec::new()
+        } else {
+            machine
+                .informer
+                .versions()
+                .filter_map(|(scope, at)| Some((Arc::clone(scope?), at.cloned())))
+                .collect()
+        };
+        Progress { synced: store.has_synced(), version, by_namespace }
     }
 }
 

@@ -21,6 +21,14 @@ pub enum BuildError {
         /// What differs.
         what: &'static str,
     },
+    /// A controller was asked for something that cannot be.
+    #[error("controller {name}: {problem}")]
+    Controller {
+        /// The controller's name.
+        name: String,
+        /// What cannot be.
+        problem: &'static str,
+    },
     /// The factory, or the informer, was stopped for good.
     #[error("{0} was shut down")]
     ShutDown(String),

@@ -29,6 +29,26 @@ pub trait Format: Send + Sync + 'static {
 
     /// The owner references, for whoever looks for the objects of an owner.
     fn owners(value: &Self::Value) -> Vec<Owner<'_>>;
+
+    /// The generation of the desired state; `None` if the format does not keep it, and each change then counts as one.
+    fn generation(_value: &Self::Value) -> Option<i64> {
+        None
+    }
+
+    /// Whether both have the same labels; no, if the format does not keep them.
+    fn same_labels(_one: &Self::Value, _other: &Self::Value) -> bool {
+        false
+    }
+
+    /// Whether both have the same annotations; no, if the format does not keep them.
+    fn same_annotations(_one: &Self::Value, _other: &Self::Value) -> bool {
+        false
+    }
+
+    /// Whether deletion was asked for; no, if the format does not keep it.
+    fn is_being_deleted(_value: &Self::Value) -> bool {
+        false
+    }
 }
 
 /// An owner reference of an object.
@@ -83,6 +103,22 @@ impl<K: kube::Resource + DeserializeOwned + Send + Sync + 'static> Format for Ty
     fn owners(value: &K) -> Vec<Owner<'_>> {
         value.meta().owner_references.iter().flatten().map(Owner::from).collect()
     }
+
+    fn generation(value: &K) -> Option<i64> {
+        value.meta().generation
+    }
+
+    fn same_labels(one: &K, other: &K) -> bool {
+        one.meta().labels == other.meta().labels
+    }
+
+    fn same_annotations(one: &K, other: &K) -> bool {
+        one.meta().annotations == other.meta().annotations
+    }
+
+    fn is_being_deleted(value: &K) -> bool {
+        value.meta().deletion_timestamp.is_some()
+    }
 }
 
 /// Objects of a resource known only at run time, as [`DynamicObject`]s.
@@ -127,6 +163,22 @@ impl Format for Dynamic {
 
     fn owners(value: &DynamicObject) -> Vec<Owner<'_>> {
         value.metadata.owner_references.iter().flatten().map(Owner::from).collect()
+    }
+
+    fn generation(value: &DynamicObject) -> Option<i64> {
+        value.metadata.generation
+    }
+
+    fn same_labels(one: &DynamicObject, other: &DynamicObject) -> bool {
+        one.metadata.labels == other.metadata.labels
+    }
+
+    fn same_annotations(one: &DynamicObject, other: &DynamicObject) -> bool {
+        one.metadata.annotations == other.metadata.annotations
+    }
+
+    fn is_being_deleted(value: &DynamicObject) -> bool {
+        value.metadata.deletion_timestamp.is_some()
     }
 }
 
@@ -228,5 +280,21 @@ impl Format for MetadataOnly {
 
     fn owners(value: &Metadata) -> Vec<Owner<'_>> {
         value.owner_references.iter().map(Owner::from).collect()
+    }
+
+    fn generation(value: &Metadata) -> Option<i64> {
+        value.generation
+    }
+
+    fn same_labels(one: &Metadata, other: &Metadata) -> bool {
+        one.labels == other.labels
+    }
+
+    fn same_annotations(one: &Metadata, other: &Metadata) -> bool {
+        one.annotations == other.annotations
+    }
+
+    fn is_being_deleted(value: &Metadata) -> bool {
+        value.deletion_timestamp.is_some()
     }
 }

@@ -69,6 +69,7 @@ mod event_handler;
 mod exchange;
 mod factory;
 mod failure;
+mod finalizer;
 mod format;
 mod index;
 mod informer_builder;
@@ -83,13 +84,18 @@ mod status;
 mod store;
 mod subscription;
 mod trouble;
+mod unshared_informer;
 mod work_queue;
 
 pub use client::client;
-pub use controller::{Controller, new_informer, new_informer_with};
+pub use controller::{
+    Action, Controller, ControllerBuilder, ControllerHandle, ControllerMetrics, Expectations, Predicate,
+    ReconcileCounters, RunError, TerminalError,
+};
 pub use error::{BuildError, NotSynced, SyncError, WaitError};
 pub use event_handler::EventHandler;
 pub use factory::SharedInformerFactory;
+pub use finalizer::{Finalized, FinalizerError, finalizer};
 pub use format::{Dynamic, Format, Metadata, MetadataOnly, Owner, Pairs, Typed};
 pub use index::Index;
 pub use informer_builder::InformerBuilder;
@@ -119,4 +125,5 @@ pub use status::{Phase, Status};
 pub use store::Store;
 pub use subscription::Subscription;
 pub use trouble::TroubleReport;
+pub use unshared_informer::{UnsharedInformer, new_informer, new_informer_with};
 pub use work_queue::{DrainError, Processing, WorkQueue, WorkQueueBuilder};

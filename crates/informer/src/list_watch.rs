@@ -30,6 +30,11 @@ pub trait ListWatch: Send + Sync + 'static {
 
     /// What is listed, for messages: `pods in team-a`.
     fn describe(&self) -> String;
+
+    /// Which resource is listed, if it is known: owner references name its group and kind.
+    fn resource(&self) -> Option<&ApiResource> {
+        None
+    }
 }
 
 /// A [`ListWatch`] made of a function.
@@ -226,6 +231,10 @@ impl ListWatch for ResourceListWatch {
             None => format!("{plural}{dot}{group}"),
             Some(namespace) => format!("{plural}{dot}{group} in {namespace}"),
         }
+    }
+
+    fn resource(&self) -> Option<&ApiResource> {
+        Some(&self.resource)
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use informer_core::reflector::ReflectorOptions;
 use informer_core::{Informer, ResourceVersion, Snapshot};
+use kube::core::ApiResource;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -323,6 +324,16 @@ impl<V: Send + Sync + 'static> SharedInformer<V> {
     /// Whether both are handles on the same informer.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// What the driver, the readers and the handles share; holding it does not keep the informer running.
+    pub(crate) fn shared(&self) -> &Arc<Shared<V>> {
+        &self.inner.shared
+    }
+
+    /// Which resource it watches, if its source says so.
+    pub(crate) fn resource(&self) -> Option<&ApiResource> {
+        self.inner.shared.sources.first()?.resource()
     }
 
     /// What it watches: `pods in team-a`.

@@ -26,13 +26,24 @@ pub(crate) struct StoreShared<V> {
 
 /// What a format reads of a value, without the format's type.
 pub(crate) struct MetaFunctions<V> {
-    label: for<'v> fn(&'v V, &str) -> Option<&'v str>,
+    pub(crate) label: for<'v> fn(&'v V, &str) -> Option<&'v str>,
     owners: for<'v> fn(&'v V) -> Vec<Owner<'v>>,
+    pub(crate) generation: fn(&V) -> Option<i64>,
+    pub(crate) same_labels: fn(&V, &V) -> bool,
+    pub(crate) same_annotations: fn(&V, &V) -> bool,
+    pub(crate) is_being_deleted: fn(&V) -> bool,
 }
 
 impl<V> MetaFunctions<V> {
     pub(crate) fn of<F: Format<Value = V>>() -> Self {
-        Self { label: F::label, owners: F::owners }
+        Self {
+            label: F::label,
+            owners: F::owners,
+            generation: F::generation,
+            same_labels: F::same_labels,
+            same_annotations: F::same_annotations,
+            is_being_deleted: F::is_being_deleted,
+        }
     }
 }
 
@@ -54,6 +65,11 @@ impl<V> StoreShared<V> {
 
     pub(crate) fn label<'v>(&self, value: &'v V, name: &str) -> Option<&'v str> {
         (self.meta.label)(value, name)
+    }
+
+    /// The other functions of the format.
+    pub(crate) fn meta(&self) -> &MetaFunctions<V> {
+        &self.meta
     }
 
     pub(crate) fn owners<'v>(&self, value: &'v V) -> Vec<Owner<'v>> {

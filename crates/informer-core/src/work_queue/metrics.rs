@@ -97,7 +97,8 @@ impl Histogram {
         self.sum
     }
 
-    fn observe(&mut self, duration: Duration) {
+    /// Counts one more.
+    pub fn observe(&mut self, duration: Duration) {
         let bucket = Self::BOUNDS.iter().position(|&bound| duration <= bound);
         self.counts[bucket.unwrap_or(Self::BOUNDS.len())] += 1;
         self.sum = self.sum.saturating_add(duration);

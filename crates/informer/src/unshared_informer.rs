@@ -14,11 +14,12 @@ use crate::store::Store;
 /// Runs an informer with one handler, for programs that need no sharing.
 ///
 /// The same machinery as a [`SharedInformer`], in client-go's older shape.
-pub struct Controller<V> {
+#[doc(alias = "Controller")]
+pub struct UnsharedInformer<V> {
     informer: SharedInformer<V>,
 }
 
-/// A controller that keeps a store of what `list_watch` lists up to date, and tells `handler` of every change.
+/// An informer that keeps a store of what `list_watch` lists up to date, and tells `handler` of every change.
 ///
 /// ```
 /// # use informer_testserver::TestServer;
@@ -33,9 +34,9 @@ pub struct Controller<V> {
 /// let synced = stop.clone();
 /// let handler = EventHandler::new().on_synced(move |_version| synced.cancel());
 /// let source = ResourceListWatch::of::<Namespace>(client);
-/// let controller = new_informer(source, Typed::<Namespace>::new(), handler)?;
-/// controller.run(stop).await;
-/// assert!(controller.store().lister().get("default").is_some());
+/// let namespaces = new_informer(source, Typed::<Namespace>::new(), handler)?;
+/// namespaces.run(stop).await;
+/// assert!(namespaces.store().lister().get("default").is_some());
 /// # Ok(())
 /// # }
 /// ```
@@ -52,7 +53,7 @@ pub fn new_informer<F: Format>(
     list_watch: impl ListWatch,
     format: F,
     handler: EventHandler<F::Value>,
-) -> Result<Controller<F::Value>, BuildError> {
+) -> Result<UnsharedInformer<F::Value>, BuildError> {
     new_informer_with(SharedInformer::builder(list_watch, format), handler)
 }
 
@@ -68,13 +69,13 @@ pub fn new_informer<F: Format>(
 pub fn new_informer_with<V: Send + Sync + 'static>(
     builder: InformerBuilder<V>,
     handler: EventHandler<V>,
-) -> Result<Controller<V>, BuildError> {
+) -> Result<UnsharedInformer<V>, BuildError> {
     let informer = builder.build()?;
     let _stays_registered = informer.add_event_handler(handler);
-    Ok(Controller { informer })
+    Ok(UnsharedInformer { informer })
 }
 
-impl<V: Send + Sync + 'static> Controller<V> {
+impl<V: Send + Sync + 'static> UnsharedInformer<V> {
     /// Runs until cancelled; it can be run again, and goes on with the store as it was.
     pub async fn run(&self, stop: CancellationToken) {
         self.informer.start();

@@ -1,0 +1,12 @@
+//! Controllers against the embedded API server, in process and under paused time.
+
+mod expectations;
+mod finalizers;
+mod lifecycle;
+mod logs;
+mod predicates;
+mod relations;
+mod results;
+mod stress;
+mod support;
+mod writes;
