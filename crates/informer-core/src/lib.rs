@@ -14,6 +14,7 @@ mod backlog;
 mod backoff;
 mod delta;
 mod delta_fifo;
+mod event_correlator;
 mod expectations;
 mod held_list;
 mod indexer;
@@ -30,6 +31,10 @@ pub use backlog::{Backlog, BacklogCounters, BacklogOptions, Overflow};
 pub use backoff::{Backoff, BackoffOptions};
 pub use delta::{Deletion, Delta, Entry, Identity, Replacement};
 pub use delta_fifo::{DeltaFifo, Deltas};
+pub use event_correlator::{
+    EventCorrelator, EventCorrelatorOptions, EventFacts, EventSeries, EventSeriesOptions, EventType,
+    EventWrite, EventWriteId, EventWriteKind, EventWriteOutcome, Observed, Settled,
+};
 pub use expectations::{Expectation, Expectations};
 pub use indexer::{ApplyOptions, IndexId, Indexer, Snapshot};
 pub use informer::{HandlerId, Informer, InformerOptions, InformerOutput, MIN_RESYNC};

@@ -18,11 +18,7 @@ const LAYERS: &[Layer] = &[
         may: &["informer-core", "informer-wire"],
         tests_may: &["informer-testserver", "informer-real-apiserver"],
     },
-    Layer {
-        name: "informer-kube-runtime",
-        may: &["informer"],
-        tests_may: &["informer-testserver"],
-    },
+    Layer { name: "informer-kube-runtime", may: &["informer"], tests_may: &["informer-testserver"] },
     Layer { name: "informer-real-apiserver", may: &[], tests_may: &[] },
 ];
 
