@@ -47,6 +47,7 @@
 //! [`MetadataOnly`]). The reflector decides what to ask next. Changes go through a queue into the store, all that came up to one
 //! version at once, and from there to handlers and streams. Each part can be used alone: a [`Reflector`] into a store of yours, a
 //! [`DeltaFifo`], an [`Indexer`], the unshared [`new_informer`]. Handlers hand keys to workers through a [`WorkQueue`].
+//! What a controller did is told to people by an [`EventRecorder`].
 //!
 //! # Which client
 //!
@@ -66,6 +67,7 @@ mod decoder;
 mod driver;
 mod error;
 mod event_handler;
+mod event_recorder;
 mod exchange;
 mod factory;
 mod failure;
@@ -94,6 +96,11 @@ pub use controller::{
 };
 pub use error::{BuildError, NotSynced, SyncError, WaitError};
 pub use event_handler::EventHandler;
+pub use event_recorder::{
+    DropReason, Drops, EventRecorder, EventRecorderBuilder, EventRecorderError, EventRecorderMetrics,
+    EventSink, EventSinkMetrics, NewEvent, ObjectReference, Recorded, RecordedEvent, RecordedEvents,
+    Unflushed,
+};
 pub use factory::SharedInformerFactory;
 pub use finalizer::{Finalized, FinalizerError, finalizer};
 pub use format::{Dynamic, Format, Metadata, MetadataOnly, Owner, Pairs, Typed};
@@ -112,6 +119,7 @@ pub use informer_core::{
     LastState, Notification, Object, ObjectKey, Overflow, Replacement, ResourceVersion, Selector,
     SelectorParseError, Snapshot, Uid,
 };
+pub use informer_core::{EventCorrelatorOptions, EventSeriesOptions, EventType};
 pub use informer_wire::Limits;
 pub use kube;
 pub use list_watch::{BoxError, ByteBody, ListWatch, RequestOptions, ResourceListWatch, list_watch_fn};

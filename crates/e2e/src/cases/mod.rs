@@ -12,6 +12,7 @@ mod a_late_handler_gets_everything;
 mod a_restarted_informer_tells_the_difference;
 mod an_unknown_token_recovers_when_it_is_accepted;
 mod bad_endpoints_are_named;
+mod events_are_recorded_in_both_forms;
 mod every_format_syncs;
 mod lost_versions_make_gap_deletions_stale;
 mod objects_enter_and_leave_a_field_selector;
@@ -33,6 +34,7 @@ pub(crate) const CASES: &[Case] = cases![
     watch_list_and_list_agree,
     a_full_speed_writer_loses_nothing,
     own_writes_are_waited_for,
+    events_are_recorded_in_both_forms,
     several_namespaces_share_one_cache,
     a_factory_shares_its_informers,
     a_late_handler_gets_everything,
