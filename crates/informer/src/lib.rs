@@ -48,6 +48,7 @@
 //! version at once, and from there to handlers and streams. Each part can be used alone: a [`Reflector`] into a store of yours, a
 //! [`DeltaFifo`], an [`Indexer`], the unshared [`new_informer`]. Handlers hand keys to workers through a [`WorkQueue`].
 //! What a controller did is told to people by an [`EventRecorder`].
+//! A [`Controller`] is all of that in one: whatever concerns a key leads to a call of a function, until it has worked.
 //!
 //! # Which client
 //!

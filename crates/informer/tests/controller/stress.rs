@@ -144,7 +144,7 @@ fn act(world: &World, live: &mut BTreeMap<u64, Value>, number: u64, what: u64, s
             let change = |it: &mut Value| it["metadata"]["ownerReferences"] = json!([owner]);
             drop(server.modify("configmaps", "default", &other, change));
         }
-        (15, _) => drop(if step % 2 == 0 {
+        (15, _) => drop(if step.is_multiple_of(2) {
             server.reset_watches("configmaps")
         } else {
             server.compact();
@@ -174,4 +174,70 @@ fn check(world: &World, seen: &BTreeMap<ObjectKey, Seen>, seed: u64) {
         let version = object["metadata"]["resourceVersion"].as_str().unwrap();
         assert!(owner.as_ref().unwrap().contains(&format!("@{version} ")), "seed {seed}: {key} {owner:?}");
     }
+}
+
+/// The same in earnest, on several threads: no key is forgotten between those who enqueue, take, put aside and put back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn on_several_threads_each_key_is_reconciled_after_its_last_change() {
+    let world = World::new();
+    let seen: Arc<Mutex<BTreeMap<ObjectKey, String>>> = Arc::default();
+    let builder = world.builder().owns(&world.config_maps).concurrency(8).queue(|queue| {
+        queue.rate_limiter(ItemExponential::new(Duration::from_millis(1), Duration::from_millis(4)))
+    });
+    let (handle, informer) = (builder.handle(), world.config_maps.clone());
+    let (deployments, own_seen) = (world.deployments.store(), Arc::clone(&seen));
+    let random = Mutex::new(Random(7));
+    let controller = builder.build(move |key: ObjectKey| {
+        let outcome = random.lock().unwrap().below(10);
+        let version = deployments.get(&key).map(|object| object.version.to_string());
+        if outcome < 3 {
+            // The store's version: shown at once, or as soon as the notes and the cache have met.
+            handle.wrote_version(&key, &informer, key.clone(), informer.store().version());
+        }
+        let seen = Arc::clone(&own_seen);
+        async move {
+            tokio::task::yield_now().await;
+            match outcome {
+                0 | 4 => return Err("an error"),
+                5 => return Ok(Action::RequeueAfter(Duration::from_millis(1))),
+                _ => {}
+            }
+            seen.lock().unwrap().insert(key, version.unwrap_or_default());
+            Ok(Action::Done)
+        }
+    });
+    let running = world.run(controller.unwrap());
+    let keys: Vec<_> = (0..20).map(|number| format!("web-{number}")).collect();
+    let owners: Vec<_> = keys.iter().map(|name| world.deploy(name)).collect();
+    let writers = (0..2).map(|writer| {
+        let (server, owners, keys) = (world.server.clone(), owners.clone(), keys.clone());
+        tokio::spawn(async move {
+            let mut random = Random(writer);
+            for step in 0..1000 {
+                let number = random.below(20) as usize;
+                let change = |it: &mut Value| it["spec"]["replicas"] = json!(step);
+                server.modify("deployments", "default", &keys[number], change).unwrap();
+                let child = owned(&format!("child-{writer}-{number}"), &owners[number]);
+                server.put("configmaps", child).unwrap();
+                tokio::task::yield_now().await;
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        writer.await.unwrap();
+    }
+    let begun = std::time::Instant::now();
+    for name in &keys {
+        let object = world.server.get("deployments", "default", name).unwrap();
+        let version = object["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+        while seen.lock().unwrap().get(&key(name)) != Some(&version) {
+            assert!(
+                begun.elapsed() < LIMIT,
+                "{name} was not reconciled at {version}: {:?}",
+                running.handle.metrics()
+            );
+            tokio::task::yield_now().await;
+        }
+    }
+    running.stop().await.1.unwrap();
 }
