@@ -74,6 +74,8 @@ pub(super) struct Ledger<K, P> {
     next_id: u64,
     /// As many may be pinned as are remembered.
     capacity: usize,
+    /// It is the end: nothing waits for a later report.
+    flushing: bool,
 }
 
 pub(super) struct Entry<P> {
@@ -154,6 +156,7 @@ impl<K: Hash + Eq, P: Clone> Ledger<K, P> {
             in_flight: BTreeMap::new(),
             next_id: 0,
             capacity,
+            flushing: false,
         }
     }
 
@@ -249,8 +252,9 @@ impl<K: Hash + Eq, P: Clone> Ledger<K, P> {
         self.due.push_back(key);
     }
 
-    /// Lets all that is unreported be written.
+    /// Lets all that is unreported be written, now or when the write under way has ended.
     pub(super) fn flush(&mut self) {
+        self.flushing = true;
         let unreported = self.unpinned().filter(|(_, entry)| entry.unreported > 0);
         let unreported: Vec<Arc<K>> = unreported.map(|(key, _)| Arc::clone(key)).collect();
         for key in unreported {
@@ -298,7 +302,7 @@ impl<K: Hash + Eq, P: Clone> Ledger<K, P> {
         let entry = self.entries.value_mut(&key).expect("what is being written is known");
         let ended = entry.in_flight.take().expect("what is being written says what it tells");
         let settled = entry.settle(ended, outcome);
-        let again = settled == Settled::Later || entry.closing || at_once(ended.count);
+        let again = settled == Settled::Later || self.flushing || entry.closing || at_once(ended.count);
         if again && entry.unreported > 0 {
             self.push_due(key);
         } else if entry.closing {
@@ -310,6 +314,10 @@ impl<K: Hash + Eq, P: Clone> Ledger<K, P> {
             }
         }
         settled
+    }
+
+    pub(super) fn is_flushing(&self) -> bool {
+        self.flushing
     }
 
     pub(super) fn has_due(&self) -> bool {

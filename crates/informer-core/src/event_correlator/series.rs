@@ -81,7 +81,7 @@ impl<K: Hash + Eq, P: Clone> EventSeries<K, P> {
             return Observed::Full;
         }
         let is_series = self.ledger.entry(&key).is_some_and(|entry| entry.is_known_series());
-        let telling = if is_series { Telling::Later } else { Telling::Now };
+        let telling = if is_series && !self.ledger.is_flushing() { Telling::Later } else { Telling::Now };
         self.ledger.count(now.mono, key, event, false, telling)
     }
 
@@ -128,7 +128,7 @@ impl<K: Hash + Eq, P: Clone> EventSeries<K, P> {
         }
     }
 
-    /// Lets everything that has not been reported be written: at the end.
+    /// It is the end: from now on nothing waits for a later report, neither what was counted so far nor what still comes.
     pub fn flush(&mut self) {
         self.ledger.flush();
     }

@@ -146,3 +146,17 @@ fn series_that_is_crowded_out_tells_what_it_knows() {
     assert_eq!(series.tell(0, "c", 1), [(Patch, 3), (Create, 1)]);
     assert_eq!((series.0.len(), series.0.pending()), (2, 0));
 }
+
+#[test]
+fn flush_reports_also_what_comes_while_a_report_is_written() {
+    let mut series = AtOnce::new();
+    series.tell(0, "a", 1);
+    series.0.observe(at(1), "a", 2);
+    let patch = series.0.poll_write(at(1)).unwrap();
+    assert_eq!(series.0.observe(at(1), "a", 3), Observed::Counted);
+    series.0.flush();
+    assert_eq!(series.0.poll_write(at(1)), None);
+    series.0.written(at(1), patch.id, EventWriteOutcome::Done);
+    assert_eq!(series.writes(1), [(Patch, 3)]);
+    assert_eq!(series.tell(2, "a", 4), [(Patch, 4)]);
+}

@@ -243,20 +243,12 @@ proptest! {
             books.apply(at(secs), op, number as u32);
         }
         books.machine.flush();
-        while let Some(write) = books.machine.poll_write(at(secs)) {
-            books.in_flight.insert(write.id, write);
+        loop {
+            let write = books.machine.poll_write(at(secs));
+            books.in_flight.extend(write.into_iter().map(|write| (write.id, write)));
             books.check();
-            if let Some(id) = books.in_flight.keys().next().copied() {
-                books.written(at(secs), id, EventWriteOutcome::Done);
-            }
-        }
-        for id in books.in_flight.keys().copied().collect::<Vec<_>>() {
+            let Some(id) = books.in_flight.keys().next().copied() else { break };
             books.written(at(secs), id, EventWriteOutcome::Done);
-        }
-        books.machine.flush();
-        while let Some(write) = books.machine.poll_write(at(secs)) {
-            books.in_flight.insert(write.id, write.clone());
-            books.written(at(secs), write.id, EventWriteOutcome::Done);
         }
         prop_assert_eq!(books.machine.pending_and_len().0, 0);
         prop_assert_eq!(books.accepted, books.settled);

@@ -39,7 +39,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: &'static [Self] = &[
         Self::NoName,
         Self::NoKind,
         Self::InvalidNamespace,
@@ -100,7 +100,7 @@ impl Drops {
 
     /// For each reason, zeros included.
     pub fn iter(&self) -> impl Iterator<Item = (DropReason, u64)> + '_ {
-        DropReason::ALL.into_iter().map(|reason| (reason, self.of(reason)))
+        DropReason::ALL.iter().map(|reason| (*reason, self.of(*reason)))
     }
 }
 
@@ -122,8 +122,8 @@ pub struct EventRecorderMetrics {
     pub sinks: Vec<EventSinkMetrics>,
 }
 
-/// What one sink has done. At any time `queued = written + pending + dropped`, but for those that were dropped because the
-/// queue was full.
+/// What one sink has done. At any time `queued = written + pending + dropped`, but for those that never came into the queue:
+/// because it was full, or the recorder shut down.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct EventSinkMetrics {
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn each_reason_has_a_counter_of_its_own() {
         let counters = DropCounters::default();
-        for (index, reason) in DropReason::ALL.into_iter().enumerate() {
+        for (index, reason) in DropReason::ALL.iter().copied().enumerate() {
             assert_eq!(reason as usize, index, "in the order of their declaration");
             counters.add(reason, index as u64 + 1);
         }

@@ -299,15 +299,18 @@ impl EventRecorder {
 /// Why this cannot be an event.
 fn refusal(event: &NewEvent) -> Option<DropReason> {
     let regarding = &event.regarding;
-    match () {
-        () if regarding.name.is_empty() => Some(DropReason::NoName),
-        () if regarding.kind.is_empty() => Some(DropReason::NoKind),
-        () if !regarding.namespace.is_empty() && !is_namespace(&regarding.namespace) => {
-            Some(DropReason::InvalidNamespace)
-        }
-        () if !is_word(&event.reason) => Some(DropReason::InvalidReason),
-        () if !is_word(&event.action) => Some(DropReason::InvalidAction),
-        () => None,
+    if regarding.name.is_empty() {
+        Some(DropReason::NoName)
+    } else if regarding.kind.is_empty() {
+        Some(DropReason::NoKind)
+    } else if !regarding.namespace.is_empty() && !is_namespace(&regarding.namespace) {
+        Some(DropReason::InvalidNamespace)
+    } else if !is_word(&event.reason) {
+        Some(DropReason::InvalidReason)
+    } else if !is_word(&event.action) {
+        Some(DropReason::InvalidAction)
+    } else {
+        None
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use informer::{DropReason, EventSink, EventType, Recorded};
-use informer_testserver::{Fault, FaultRule, TestServer};
+use informer_testserver::{Fault, FaultRule, TestServer, Verb};
 use tokio::time::Instant;
 
 use crate::support::*;
@@ -124,4 +124,20 @@ async fn observer_that_blocks_does_not_block_the_shutdown() {
     let unflushed = recorder.shutdown(Duration::from_millis(50)).await.unwrap_err();
     assert_eq!(unflushed.count, 2);
     drop(release);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_reports_what_was_counted_while_a_series_is_patched() {
+    let server = TestServer::new();
+    let recorder = v1(&server);
+    record(&recorder, "Synced", "ok");
+    settled(&recorder).await;
+    server.fault_once(Verb::Patch, "events", error(503, "ServiceUnavailable"));
+    record(&recorder, "Synced", "ok");
+    while server.requests().len() < 2 {
+        pass(Duration::from_millis(1)).await;
+    }
+    record(&recorder, "Synced", "ok");
+    recorder.shutdown(Duration::from_secs(5)).await.unwrap();
+    assert_eq!((events(&server)[0]["series"]["count"].as_u64(), metrics(&recorder).written), (Some(3), 3));
 }
