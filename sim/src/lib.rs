@@ -12,6 +12,7 @@ mod checkers;
 mod connection;
 mod dice;
 mod driver;
+pub mod election;
 mod faults;
 mod handler;
 mod load;

@@ -8,6 +8,7 @@
 //! Bad input is turned away before it reaches this crate. What remains can fail only by a broken invariant,
 //! and then it panics with the invariant as its message.
 
+pub mod leader_election;
 pub mod reflector;
 
 mod backlog;
