@@ -56,6 +56,17 @@ pub(crate) fn update(call: &Call<'_>, state: &mut State, part: Part) -> Result<A
     let destination = call.destination();
     let (code, stored) = match destination.update(state, &call.path.name, object.clone(), part) {
         Err(error) if error.code() == 404 && call.resource.create_on_update && part == Part::Object => {
+            // Who names a uid means an object that was there, and gets none made anew; a resourceVersion alone does not count.
+            let uid = object["metadata"]["uid"].as_str().unwrap_or("");
+            if !uid.is_empty() {
+                let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: ");
+                return Err(ApiError::conflict(
+                    &call.resource.group,
+                    &call.resource.plural,
+                    &call.path.name,
+                    &why,
+                ));
+            }
             (StatusCode::CREATED, destination.create(state, object)?)
         }
         other => (StatusCode::OK, other?),

@@ -54,6 +54,21 @@ async fn status_and_spec_are_written_apart() {
     assert_eq!(server.get("deploy", "default", "web").unwrap()["spec"]["replicas"], 7);
 }
 
+/// As kube-apiserver 1.37 answers.
+#[tokio::test]
+async fn an_update_of_a_deleted_lease_creates_one_unless_it_names_a_uid() {
+    let server = TestServer::new();
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    let (_, mut lease) = send(&server, "POST", leases, JSON, &json!({"metadata": {"name": "l"}})).await;
+    server.delete("leases", "default", "l").unwrap();
+    let path = format!("{leases}/l");
+    let (code, refused) = send(&server, "PUT", &path, JSON, &lease).await;
+    assert_eq!((code, &refused["reason"]), (409, &json!("Conflict")));
+    lease["metadata"]["uid"] = Value::Null;
+    assert!(lease["metadata"]["resourceVersion"].is_string());
+    assert_eq!(send(&server, "PUT", &path, JSON, &lease).await.0, 201);
+}
+
 #[tokio::test]
 async fn apply_creates_merges_and_conflicts() {
     let server = TestServer::new();

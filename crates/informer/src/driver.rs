@@ -310,7 +310,7 @@ impl<V: Send + Sync + 'static> Driver<V> {
 }
 
 /// What a panic said, if it said it in words.
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

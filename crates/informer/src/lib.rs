@@ -49,6 +49,8 @@
 //! [`DeltaFifo`], an [`Indexer`], the unshared [`new_informer`]. Handlers hand keys to workers through a [`WorkQueue`].
 //! What a controller did is told to people by an [`EventRecorder`].
 //! A [`Controller`] is all of that in one: whatever concerns a key leads to a call of a function, until it has worked.
+//! [`DeltaFifo`], an [`Indexer`], the unshared [`new_informer`]. Handlers hand keys to workers through a [`WorkQueue`]. A
+//! [`LeaderElector`] sees to it that of several copies of a program only one works.
 //!
 //! # Which client
 //!
@@ -76,6 +78,7 @@ mod finalizer;
 mod format;
 mod index;
 mod informer_builder;
+mod leader_election;
 mod list_watch;
 mod listener;
 mod lister;
@@ -107,6 +110,9 @@ pub use finalizer::{Finalized, FinalizerError, finalizer};
 pub use format::{Dynamic, Format, Metadata, MetadataOnly, Owner, Pairs, Typed};
 pub use index::Index;
 pub use informer_builder::InformerBuilder;
+pub use informer_core::leader_election::{
+    ElectionCounters, ElectionEnd, FencingToken, InvalidElection, LossReason,
+};
 pub use informer_core::reflector::{
     Failure, FailureKind, ListRequest, NotFoundPolicy, ReflectorOptions, Request, RequestKind, Trouble,
     WatchRequest,
@@ -123,6 +129,10 @@ pub use informer_core::{
 pub use informer_core::{EventCorrelatorOptions, EventSeriesOptions, EventType};
 pub use informer_wire::Limits;
 pub use kube;
+pub use leader_election::{
+    ElectionClock, LeaderElectionError, LeaderElectionMetrics, LeaderElector, LeaderElectorBuilder,
+    Leadership, NotRenewed, Outcome,
+};
 pub use list_watch::{BoxError, ByteBody, ListWatch, RequestOptions, ResourceListWatch, list_watch_fn};
 pub use listener::{Batch, ListenerStats};
 pub use lister::Lister;

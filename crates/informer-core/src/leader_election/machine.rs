@@ -142,6 +142,14 @@ impl LeaderElection {
         self.take_in(now, &flight, answer);
     }
 
+    /// Forgets the run at once, when its shell is dropped: nothing is told or sent any more, and nothing is given back.
+    pub fn abandon(&mut self) {
+        self.state = State::Idle;
+        self.flight = None;
+        self.unended = None;
+        self.outputs.clear();
+    }
+
     /// What is to be done next; to be asked again until it answers [`Output::Timeout`].
     pub fn poll_output(&mut self, now: Now) -> Output {
         loop {

@@ -1,0 +1,6 @@
+//! Leader election as programs use it, over the embedded API server, in paused time.
+
+mod failures;
+mod support;
+mod terms;
+mod work;
