@@ -49,8 +49,7 @@
 //! [`DeltaFifo`], an [`Indexer`], the unshared [`new_informer`]. Handlers hand keys to workers through a [`WorkQueue`].
 //! What a controller did is told to people by an [`EventRecorder`].
 //! A [`Controller`] is all of that in one: whatever concerns a key leads to a call of a function, until it has worked.
-//! [`DeltaFifo`], an [`Indexer`], the unshared [`new_informer`]. Handlers hand keys to workers through a [`WorkQueue`]. A
-//! [`LeaderElector`] sees to it that of several copies of a program only one works.
+//! A [`LeaderElector`] sees to it that of several copies of a program only one works.
 //!
 //! # Which client
 //!
