@@ -1,6 +1,6 @@
 //! How a cached value is compared with what the server says, and by what it is indexed.
 
-use informer::Metadata;
+use informer::{Metadata, Owner};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::core::DynamicObject;
 use serde_json::{Map, Value, json};
@@ -105,17 +105,28 @@ impl Content for DynamicObject {
 
 impl Content for Metadata {
     fn content(&self) -> Result<Value> {
-        let pairs = |pairs: &informer::Pairs| -> Value {
+        let pairs = |pairs: informer::Pairs<'_>| -> Value {
             pairs.iter().map(|(name, value)| (name.to_owned(), value.into())).collect::<Map<_, _>>().into()
         };
+        // Flags that are false may be absent.
+        let owner = |owner: &Owner<'_>| {
+            let Owner { api_version, kind, name, uid, controller, block_owner_deletion } = *owner;
+            let mut reference = json!({"apiVersion": api_version, "kind": kind, "name": name, "uid": uid});
+            for (flag, is_set) in [("controller", controller), ("blockOwnerDeletion", block_owner_deletion)] {
+                if is_set {
+                    reference[flag] = true.into();
+                }
+            }
+            reference
+        };
         Ok(json!({
-            "labels": pairs(&self.labels),
-            "annotations": pairs(&self.annotations),
-            "ownerReferences": serde_json::to_value(&self.owner_references)?,
-            "finalizers": self.finalizers.iter().map(|name| &**name).collect::<Vec<&str>>(),
-            "creationTimestamp": self.creation_timestamp,
-            "deletionTimestamp": self.deletion_timestamp,
-            "generation": self.generation,
+            "labels": pairs(self.labels()),
+            "annotations": pairs(self.annotations()),
+            "ownerReferences": self.owner_references().iter().map(owner).collect::<Vec<_>>(),
+            "finalizers": self.finalizers(),
+            "creationTimestamp": self.creation_timestamp(),
+            "deletionTimestamp": self.deletion_timestamp(),
+            "generation": self.generation(),
         }))
     }
 
@@ -138,7 +149,7 @@ impl Content for Metadata {
 
     /// It knows no namespace by itself.
     fn indexes() -> Vec<IndexSpec<Self>> {
-        let label: fn(&Self) -> Option<String> = |value| value.labels.get(LABEL).map(str::to_owned);
+        let label: fn(&Self) -> Option<String> = |value| value.labels().get(LABEL).map(str::to_owned);
         vec![IndexSpec { name: "label", of_value: label, of_object: label_of }]
     }
 }

@@ -12,6 +12,7 @@
 //! * [`WatchFrames`] cuts a watch body into lines, [`WatchEvent`] a line into its type and its object.
 //! * [`ListSplitter`] cuts a list body into the elements of its `items`.
 //! * [`ObjectMeta`] reads key, uid, version, labels and owners without decoding the object.
+//! * [`JsonReader`] reads the few values of an object that are wanted.
 //! * [`cut_managed_fields`] removes what usually is the largest and least wanted part.
 //! * [`GzipMembers`] decodes gzip in which every watch event may be a member of its own.
 //!
@@ -28,11 +29,13 @@
 mod cursor;
 mod error;
 mod gzip_members;
+mod json_reader;
 mod limits;
 mod list_splitter;
 mod managed_fields;
 mod masks;
 mod object_meta;
+mod object_meta_values;
 mod owner_references;
 mod string_map;
 mod structure;
@@ -43,10 +46,12 @@ mod watch_frames;
 
 pub use error::{WireError, WireErrorKind};
 pub use gzip_members::GzipMembers;
+pub use json_reader::JsonReader;
 pub use limits::{DEPTH_LIMIT, Limits};
 pub use list_splitter::{ListEnd, ListSplitter};
 pub use managed_fields::cut_managed_fields;
 pub use object_meta::{INITIAL_EVENTS_END, ObjectMeta};
+pub use object_meta_values::Finalizers;
 pub use owner_references::{OwnerReference, OwnerReferences};
 pub use string_map::StringMap;
 pub use watch_event::{EventKind, WatchEvent};

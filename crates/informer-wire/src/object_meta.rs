@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::cursor::{ObjectCursor, expect_end};
 use crate::error::{WireError, WireErrorKind};
 use crate::managed_fields::CutFinder;
+use crate::object_meta_values::RestOfMetadata;
 use crate::owner_references::OwnerReferences;
 use crate::string_map::{ANNOTATIONS, LABELS, StringMap};
 use crate::value::skip_space;
@@ -39,18 +40,18 @@ pub const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 /// ```
 #[derive(Debug, Clone)]
 pub struct ObjectMeta<'a> {
-    bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
     kind: Option<Cow<'a, str>>,
     api_version: Option<Cow<'a, str>>,
     namespace: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
     uid: Option<Cow<'a, str>>,
     resource_version: Option<Cow<'a, str>>,
-    deleting: bool,
     /// Where the values of these begin.
     labels: Option<usize>,
     annotations: Option<usize>,
     owner_references: Option<usize>,
+    pub(crate) rest: RestOfMetadata,
     managed_fields: Vec<Range<usize>>,
     /// Keys seen that may stand only once.
     seen: u8,
@@ -95,10 +96,10 @@ impl<'a> ObjectMeta<'a> {
             name: None,
             uid: None,
             resource_version: None,
-            deleting: false,
             labels: None,
             annotations: None,
             owner_references: None,
+            rest: RestOfMetadata::default(),
             managed_fields: Vec::new(),
             seen: 0,
         };
@@ -138,7 +139,7 @@ impl<'a> ObjectMeta<'a> {
 
     /// Whether a deletion timestamp is set: the object is terminating.
     pub fn is_deleting(&self) -> bool {
-        self.deleting
+        self.rest.deletion_timestamp.is_some()
     }
 
     /// The labels, decoded one by one.
@@ -276,9 +277,11 @@ impl<'a> ObjectMeta<'a> {
             "labels" => self.labels = start_unless_null(self.bytes, metadata.skip()?),
             "annotations" => self.annotations = start_unless_null(self.bytes, metadata.skip()?),
             "ownerReferences" => self.owner_references = start_unless_null(self.bytes, metadata.skip()?),
-            "deletionTimestamp" => self.deleting = start_unless_null(self.bytes, metadata.skip()?).is_some(),
             _ => {
-                metadata.skip()?;
+                let value = metadata.skip()?;
+                if let Some(start) = self.rest.get_mut(key) {
+                    *start = start_unless_null(self.bytes, value);
+                }
             }
         }
         Ok(())

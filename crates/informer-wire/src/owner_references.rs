@@ -20,6 +20,8 @@ pub struct OwnerReference<'a> {
     pub uid: Cow<'a, str>,
     /// Whether this owner is the managing controller.
     pub controller: bool,
+    /// Whether this owner is not to be gone before the object is.
+    pub block_owner_deletion: bool,
 }
 
 /// The elements of `metadata.ownerReferences`, decoded one by one.
@@ -93,24 +95,16 @@ fn reference<'a>(bytes: &'a [u8], span: Range<usize>) -> Result<OwnerReference<'
         return Err(WireError::at(span.start, kind));
     }
     let mut cursor = ObjectCursor::enter(bytes, span.start, ARRAY_DEPTH + 1)?;
-    let (mut api_version, mut kind, mut name, mut uid, mut controller) = (None, None, None, None, false);
+    let (mut api_version, mut kind, mut name, mut uid) = (None, None, None, None);
+    let (mut controller, mut block) = (false, false);
     while let Some((key, _)) = cursor.next_key()? {
         match &*key {
             "apiVersion" => api_version = cursor.text("apiVersion")?,
             "kind" => kind = cursor.text("kind")?,
             "name" => name = cursor.text("name")?,
             "uid" => uid = cursor.text("uid")?,
-            "controller" => {
-                let value = cursor.skip()?;
-                controller = match &bytes[value.clone()] {
-                    b"true" => true,
-                    b"false" | b"null" => false,
-                    _ => {
-                        let kind = WireErrorKind::WrongType { key: "controller", expected: "a boolean" };
-                        return Err(WireError::at(value.start, kind));
-                    }
-                };
-            }
+            "controller" => controller = flag(bytes, cursor.skip()?, "controller")?,
+            "blockOwnerDeletion" => block = flag(bytes, cursor.skip()?, "blockOwnerDeletion")?,
             _ => {
                 cursor.skip()?;
             }
@@ -125,5 +119,14 @@ fn reference<'a>(bytes: &'a [u8], span: Range<usize>) -> Result<OwnerReference<'
         name: needed(name, "name")?,
         uid: needed(uid, "uid")?,
         controller,
+        block_owner_deletion: block,
     })
+}
+
+fn flag(bytes: &[u8], value: Range<usize>, key: &'static str) -> Result<bool, WireError> {
+    match &bytes[value.clone()] {
+        b"true" => Ok(true),
+        b"false" | b"null" => Ok(false),
+        _ => Err(WireError::at(value.start, WireErrorKind::WrongType { key, expected: "a boolean" })),
+    }
 }

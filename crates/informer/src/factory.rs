@@ -12,7 +12,9 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{BuildError, NotSynced, SyncError};
-use crate::format::{Dynamic, Format, Metadata, MetadataOnly, Typed};
+use crate::format::{Dynamic, Format, Metadata, MetadataOnly, Projected, Projection, Typed};
+#[cfg(feature = "packed")]
+use crate::format::{Packed, PackedObject};
 use crate::informer_builder::InformerBuilder;
 use crate::list_watch::{ListWatch, RequestOptions, ResourceListWatch, Tweak};
 use crate::shared_informer::SharedInformer;
@@ -201,6 +203,30 @@ impl SharedInformerFactory {
     /// As [`informer`](Self::informer).
     pub fn metadata_of(&self, resource: &ApiResource) -> Result<SharedInformer<Metadata>, BuildError> {
         self.shared(resource, MetadataOnly, None)
+    }
+
+    /// The informer of the fields that `P` has of the resource of `K`; see [`Projection`].
+    ///
+    /// # Errors
+    /// As [`informer`](Self::informer).
+    pub fn projection<K, P>(&self) -> Result<SharedInformer<Projected<P>>, BuildError>
+    where
+        K: kube::Resource<DynamicType = ()> + 'static,
+        P: DeserializeOwned + Send + Sync + 'static,
+    {
+        self.shared(&ApiResource::erase::<K>(&()), Projection::<K, P>::new(), None)
+    }
+
+    /// The informer of the resource of `K`, each object compressed, and decoded as `K` when it is read; see [`Packed`].
+    ///
+    /// # Errors
+    /// As [`informer`](Self::informer).
+    #[cfg(feature = "packed")]
+    pub fn packed<K>(&self) -> Result<SharedInformer<PackedObject<K>>, BuildError>
+    where
+        K: kube::Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+    {
+        self.shared(&ApiResource::erase::<K>(&()), Packed::<K>::new(), None)
     }
 
     /// The informer of a resource known only at run time.

@@ -44,9 +44,10 @@
 //!
 //! [`ListWatch`] (an API server's resource: [`ResourceListWatch`]; any function: [`list_watch_fn`]) yields bytes. They are split
 //! into items as they arrive, identified, and only what is new is decoded by a [`Format`] ([`Typed`], [`Dynamic`],
-//! [`MetadataOnly`]). The reflector decides what to ask next. Changes go through a queue into the store, all that came up to one
-//! version at once, and from there to handlers and streams. Each part can be used alone: a [`Reflector`] into a store of yours, a
-//! [`DeltaFifo`], an [`Indexer`], the unshared [`new_informer`]. Handlers hand keys to workers through a [`WorkQueue`].
+//! [`MetadataOnly`], [`Projection`], and with the feature `packed` also `Packed`: docs/storage.md says which). The reflector
+//! decides what to ask next. Changes go through a queue into the store, all that came up to one version at once, and from
+//! there to handlers and streams. Each part can be used alone: a [`Reflector`] into a store of yours, a [`DeltaFifo`], an
+//! [`Indexer`], the unshared [`new_informer`]. Handlers hand keys to workers through a [`WorkQueue`].
 //! What a controller did is told to people by an [`EventRecorder`].
 //! A [`Controller`] is all of that in one: whatever concerns a key leads to a call of a function, until it has worked.
 //! A [`LeaderElector`] sees to it that of several copies of a program only one works.
@@ -81,6 +82,7 @@ mod leader_election;
 mod list_watch;
 mod listener;
 mod lister;
+mod on_demand;
 mod raw_object;
 mod reflector;
 mod registration;
@@ -106,7 +108,9 @@ pub use event_recorder::{
 };
 pub use factory::SharedInformerFactory;
 pub use finalizer::{Finalized, FinalizerError, finalizer};
-pub use format::{Dynamic, Format, Metadata, MetadataOnly, Owner, Pairs, Typed};
+pub use format::{Dynamic, Format, Metadata, MetadataOnly, Owner, Pairs, Projected, Projection, Typed};
+#[cfg(feature = "packed")]
+pub use format::{Packed, PackedLister, PackedObject, PackedStats, ReadError};
 pub use index::Index;
 pub use informer_builder::InformerBuilder;
 pub use informer_core::leader_election::{

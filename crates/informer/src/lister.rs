@@ -38,28 +38,34 @@ impl<V> Lister<V> {
     /// Costs time in proportion to the objects of the namespace, or to all of them: labels are not indexed unless you
     /// [add an index](crate::SharedInformer::add_index).
     pub fn list(&self, selector: &Selector) -> Vec<Arc<V>> {
-        let matches =
-            |object: &&Arc<Object<V>>| selector.matches(|name| self.shared.label(&object.value, name));
-        self.collect(matches)
+        self.objects(selector).iter().map(|object| Arc::clone(&object.value)).collect()
     }
 
     /// Every object, in no particular order.
     pub fn all(&self) -> Vec<Arc<V>> {
-        self.collect(|_| true)
+        self.collect(|_| true).iter().map(|object| Arc::clone(&object.value)).collect()
     }
 
-    fn collect(&self, matches: impl Fn(&&Arc<Object<V>>) -> bool) -> Vec<Arc<V>> {
-        let value = |object: &Arc<Object<V>>| Arc::clone(&object.value);
+    /// The object of this name, with key and version.
+    #[cfg(feature = "packed")]
+    pub(crate) fn object(&self, name: &str) -> Option<Arc<Object<V>>> {
+        let namespace = self.namespace.as_deref().unwrap_or_default();
+        self.shared.read().get(namespace, name).cloned()
+    }
+
+    /// The objects with matching labels, with key and version.
+    pub(crate) fn objects(&self, selector: &Selector) -> Vec<Arc<Object<V>>> {
+        self.collect(|object| selector.matches(|name| self.shared.label(&object.value, name)))
+    }
+
+    fn collect(&self, matches: impl Fn(&&Arc<Object<V>>) -> bool) -> Vec<Arc<Object<V>>> {
         // What is looked at is looked at outside of the lock, so that a long scan does not hold up the writer.
         match &self.namespace {
             Some(namespace) => {
                 let objects: Vec<_> = self.shared.read().list_namespace(namespace).cloned().collect();
-                objects.iter().filter(matches).map(value).collect()
+                objects.into_iter().filter(|object| matches(&object)).collect()
             }
-            None => {
-                let snapshot = self.shared.read().snapshot();
-                snapshot.iter().filter(matches).map(value).collect()
-            }
+            None => self.shared.read().snapshot().iter().filter(matches).cloned().collect(),
         }
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use informer_wire::ObjectMeta;
 use serde::de::DeserializeOwned;
 
+use crate::on_demand;
+
 /// The JSON of one object, identified but not yet decoded.
 pub struct RawObject<'a> {
     pub(crate) bytes: &'a [u8],
@@ -20,15 +22,20 @@ impl RawObject<'_> {
     /// # Errors
     /// If the JSON does not fit `T`.
     pub fn decode<T: DeserializeOwned>(&mut self) -> Result<T, DecodeError> {
+        let Self { bytes, meta, keep_managed_fields, .. } = *self;
+        fill(bytes, meta, keep_managed_fields, self.scratch);
+        parse(self.scratch, &mut |scratch| fill(bytes, meta, keep_managed_fields, scratch))
+    }
+
+    /// The same for a `T` that has few of the object's fields: the others are stepped over, without being validated.
+    ///
+    /// # Errors
+    /// If the JSON does not fit `T`.
+    pub fn decode_few<T: DeserializeOwned>(&mut self) -> Result<T, DecodeError> {
         self.fill_scratch();
-        #[cfg(feature = "simd")]
-        if let Ok(value) = simd_json::serde::from_slice(self.scratch) {
-            return Ok(value);
-        } else {
-            // serde_json has the last word, and the better message. The SIMD parser has overwritten its input.
-            self.fill_scratch();
-        }
-        serde_json::from_slice(self.scratch).map_err(|error| DecodeError::from_serde(&error))
+        on_demand::from_slice(self.scratch).or_else(|_not_read| {
+            serde_json::from_slice(self.scratch).map_err(|error| DecodeError::from_serde(&error))
+        })
     }
 
     /// The bytes as they came, managedFields and all.
@@ -36,26 +43,56 @@ impl RawObject<'_> {
         self.bytes
     }
 
-    fn fill_scratch(&mut self) {
-        self.scratch.clear();
-        if self.keep_managed_fields {
-            self.scratch.extend_from_slice(self.bytes);
-        } else {
-            self.meta.extend_without_managed_fields(self.scratch);
-        }
+    pub(crate) fn fill_scratch(&mut self) {
+        fill(self.bytes, self.meta, self.keep_managed_fields, self.scratch);
     }
+}
+
+fn fill(bytes: &[u8], meta: &ObjectMeta<'_>, keep_managed_fields: bool, scratch: &mut Vec<u8>) {
+    scratch.clear();
+    if keep_managed_fields {
+        scratch.extend_from_slice(bytes);
+    } else {
+        meta.extend_without_managed_fields(scratch);
+    }
+}
+
+/// Decodes the JSON in a buffer, which is overwritten meanwhile, and may have to be filled with the same again.
+pub(crate) fn parse<T: DeserializeOwned>(
+    json: &mut Vec<u8>,
+    #[cfg_attr(not(feature = "simd"), expect(unused_variables))] refill: &mut dyn FnMut(&mut Vec<u8>),
+) -> Result<T, DecodeError> {
+    #[cfg(feature = "simd")]
+    if let Ok(value) = simd_json::serde::from_slice(json) {
+        return Ok(value);
+    } else {
+        // serde_json has the last word, and the better message. The SIMD parser has overwritten its input.
+        refill(json);
+    }
+    serde_json::from_slice(json).map_err(|error| DecodeError::from_serde(&error))
 }
 
 /// Why an object could not be decoded. The text is free of the object's values, which may be secret.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DecodeError {
     message: String,
+    damaged: bool,
 }
 
 impl DecodeError {
     /// An error with this message, which must not contain values of the object.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self { message: message.into(), damaged: false }
+    }
+
+    #[cfg(feature = "packed")]
+    pub(crate) fn damaged() -> Self {
+        Self { message: "the packed object is damaged".into(), damaged: true }
+    }
+
+    /// Whether the object, when it was read from a packed cache, was not what had been put there: the memory is faulty.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged
     }
 
     /// serde's messages quote the offending value: only what comes from the Rust type is kept.
@@ -70,7 +107,7 @@ impl DecodeError {
             serde_json::error::Category::Eof => "ends too early".into(),
             serde_json::error::Category::Io => "cannot be read".into(),
         };
-        Self { message: format!("{what}{place}") }
+        Self::new(format!("{what}{place}"))
     }
 }
 

@@ -55,7 +55,7 @@ async fn every_format_serves_labels_and_identity() {
     assert_eq!((types.api_version.as_str(), types.kind.as_str()), ("v1", "ConfigMap"));
     assert_eq!(found[0].data["data"]["k"], "1");
     let found = metadata.lister().namespace("default").list(&selector);
-    assert_eq!(found[0].labels.get("name"), Some("a"));
+    assert_eq!(found[0].labels().get("name"), Some("a"));
     let accepted: Vec<_> = server.requests().into_iter().map(|request| request.accept).collect();
     assert!(accepted.iter().any(|accept| accept.contains("as=PartialObjectMetadata")), "{accepted:?}");
 }
