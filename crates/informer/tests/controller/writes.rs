@@ -180,6 +180,8 @@ async fn of_several_namespaces_only_that_of_the_object_counts() {
     pass(1.0).await;
     let written = world.server.create("configmaps", serde_json::json!({"metadata": {"name": "a"}})).unwrap();
     let version = ResourceVersion::new(written["metadata"]["resourceVersion"].as_str().unwrap());
+    // So that the object itself shows nothing.
+    world.server.delete("configmaps", "default", "a").unwrap();
     pass(0.1).await;
     assert!(
         config_maps.wait_until(&version, Duration::from_secs(1)).await.is_err(),
