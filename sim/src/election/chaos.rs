@@ -14,7 +14,7 @@ impl World {
         let gap = self.plan.chaos;
         let delay = self.rng.millis(gap.0, gap.1);
         self.schedule_after(delay, Event::Chaos);
-        let Some(process) = self.victim() else { return };
+        let Some(process) = self.victim().filter(|_| !self.plan.sharp) else { return };
         let lease_ms = self.plan.lease_duration.as_millis() as u64;
         let while_ms = self.rng.millis(lease_ms / 20, lease_ms * 2);
         match self.rng.below(100) {
@@ -35,12 +35,7 @@ impl World {
                 self.kill(process);
             }
             65..=84 => {
-                self.load.count("stops");
-                self.note(process, || "is told to stop".into());
-                let run = self.processes[process].run;
-                let since = self.now;
-                self.schedule_after(self.end_bound(), Event::CheckEnds { process, run, since });
-                self.stop_run(process);
+                self.tell_to_stop(process);
             }
             85..=91 => {
                 self.load.count("outages");
@@ -70,6 +65,28 @@ impl World {
         }
         let leader = fit.iter().copied().find(|&position| self.processes[position].believes_until.is_some());
         leader.filter(|_| self.rng.chance(60)).or_else(|| Some(self.rng.pick(&fit)))
+    }
+
+    fn tell_to_stop(&mut self, process: usize) {
+        self.load.count("stops");
+        self.note(process, || "is told to stop".into());
+        let run = self.processes[process].run;
+        let since = self.now;
+        self.schedule_after(self.end_bound(), Event::CheckEnds { process, run, since });
+        self.stop_run(process);
+    }
+
+    /// The leader has just written, so that others will wait for it the longest.
+    pub(crate) fn worst_moment(&mut self, process: usize) {
+        if !self.plan.sharp || self.healed || !self.rng.chance(8) || !self.processes[process].alive {
+            return;
+        }
+        if self.rng.chance(60) {
+            self.load.count("kills");
+            self.kill(process);
+        } else {
+            self.tell_to_stop(process);
+        }
     }
 
     pub(crate) fn kill(&mut self, process: usize) {

@@ -135,6 +135,8 @@ impl World {
                 self.load.count("releases");
                 let since = self.now;
                 self.schedule_after(self.hand_over_bound(), Event::CheckHandedOver { process, since });
+            } else {
+                self.worst_moment(process);
             }
         }
         if answer == Some(Answer::Conflict) {
