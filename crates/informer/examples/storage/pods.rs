@@ -60,7 +60,8 @@ pub(crate) fn write_pod(out: &mut String, pod: u64, size: Size) {
     let shared = &mut Random(deployment.wrapping_mul(2));
     let (hash, app) = (shared.next() as u32, format!("app-{deployment}"));
     let namespace = format!("team-{}", deployment % NAMESPACES);
-    let suffix = (own.next() & 0xF_FFFF) as u32;
+    // No two of a Deployment alike.
+    let suffix = (own.next() & 0x3FFF) << 6 | pod % PODS_PER_DEPLOYMENT;
     let time = format!(
         "2026-11-{:02}T{:02}:{:02}:{:02}Z",
         own.next() % 28 + 1,

@@ -11,11 +11,11 @@ use super::paths::Paths;
 use super::stats::Counters;
 use crate::raw_object::DecodeError;
 
-/// zstd's own default. Level 1 is a third faster and 6 % larger, level 9 four times as slow and 4 % smaller.
-const LEVEL: i32 = 3;
-/// Where returns diminish for objects of some kilobytes; zstd's command line has the same default.
-const DICTIONARY_BYTES: usize = 112 << 10;
-/// Idle contexts that are kept, each some 100 KB: as many as can be busy at once on all but the largest machines.
+/// With a dictionary level 3 takes twice the time (13 µs for a Pod of 6 KB, against 6.5) for less than 1 % of the size.
+const LEVEL: i32 = 1;
+/// For objects of some kilobytes; twice that makes them no smaller.
+const DICTIONARY_BYTES: usize = 64 << 10;
+/// Idle contexts that are kept, each some 250 KB: as many as can be busy at once on all but the largest machines.
 const MAX_IDLE: usize = 8;
 /// A buffer that has grown beyond this is not kept.
 const MAX_IDLE_BYTES: usize = 256 << 10;

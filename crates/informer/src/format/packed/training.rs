@@ -10,11 +10,11 @@ use super::stats::Counters;
 use crate::raw_object::DecodeError;
 
 /// A dictionary is trained on so many objects, or on fewer if they are this large together.
-const SAMPLES: usize = 512;
-const SAMPLES_BYTES: usize = 4 << 20;
+const SAMPLES: usize = 256;
+const SAMPLES_BYTES: usize = 2 << 20;
 /// Of a large object this much is a sample, so that it does not stand for all.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// One sample in so many is not trained on, but used to see whether training has helped.
+/// The last of so many samples are not trained on, but used to see whether training has helped.
 const HELD_OUT: usize = 8;
 /// So many objects are watched before it is judged how well the dictionary does.
 const WINDOW: u32 = 4_096;
@@ -22,7 +22,7 @@ const WINDOW: u32 = 4_096;
 const WORSE_PERCENT: u64 = 150;
 /// A new one is taken if it makes the samples smaller by a tenth at least.
 const BETTER_PERCENT: u64 = 90;
-/// Dictionaries that objects may still refer to; each takes some 150 KB. Past this there is no retraining until some are gone.
+/// Dictionaries that objects may still refer to; each takes some 90 KB. Past this there is no retraining until some are gone.
 const MAX_ALIVE: usize = 8;
 
 /// Compresses objects, and finds the dictionary to do it with.
@@ -111,10 +111,12 @@ impl Packer {
     /// A dictionary of these samples, if it is better than the one in use.
     fn better(&self, samples: &Samples) -> Option<Writer> {
         let used = self.writer();
-        let [trained_on, judged_by] = samples.split();
-        let new = used.train(&trained_on.bytes, &trained_on.lengths)?;
+        let held_out = samples.lengths.len() - samples.lengths.len() / HELD_OUT;
+        let (lengths, bytes) = (&samples.lengths[..held_out], samples.lengths[..held_out].iter().sum());
+        let new = used.train(&samples.bytes[..bytes], lengths)?;
         let total = |writer: &Writer| -> Option<u64> {
-            judged_by.iter().map(|sample| Some(writer.pack(sample).ok()?.bytes.len() as u64)).sum()
+            let packed = |sample| Some(writer.pack(sample).ok()?.bytes.len() as u64);
+            samples.iter().skip(held_out).map(packed).sum()
         };
         (total(&new)? * 100 <= total(&used)? * BETTER_PERCENT).then_some(new)
     }
@@ -186,15 +188,6 @@ impl Samples {
             at += length;
             &self.bytes[at - length..at]
         })
-    }
-
-    /// Those to train on and those to judge by.
-    fn split(&self) -> [Self; 2] {
-        let mut halves = [Self::default(), Self::default()];
-        for (position, sample) in self.iter().enumerate() {
-            halves[usize::from(position % HELD_OUT == HELD_OUT - 1)].add(sample);
-        }
-        halves
     }
 }
 
