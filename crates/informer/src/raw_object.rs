@@ -58,9 +58,13 @@ fn fill(bytes: &[u8], meta: &ObjectMeta<'_>, keep_managed_fields: bool, scratch:
 }
 
 /// Decodes the JSON in a buffer, which is overwritten meanwhile, and may have to be filled with the same again.
+#[cfg_attr(
+    not(feature = "simd"),
+    expect(unused_variables, clippy::ptr_arg, reason = "only simd-json writes")
+)]
 pub(crate) fn parse<T: DeserializeOwned>(
     json: &mut Vec<u8>,
-    #[cfg_attr(not(feature = "simd"), expect(unused_variables))] refill: &mut dyn FnMut(&mut Vec<u8>),
+    refill: &mut dyn FnMut(&mut Vec<u8>),
 ) -> Result<T, DecodeError> {
     #[cfg(feature = "simd")]
     if let Ok(value) = simd_json::serde::from_slice(json) {

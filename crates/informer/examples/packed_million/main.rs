@@ -23,7 +23,7 @@ async fn main() -> Result<(), BoxError> {
     let count: u64 = std::env::args().nth(1).map_or(Ok(1_000_000), |count| count.parse())?;
     let format = Packed::<Pod>::new().field("/spec/nodeName");
     let stats = format.stats();
-    let pods = SharedInformer::builder(pods::source(count, Size::KB9), format)
+    let pods = SharedInformer::builder(pods::source(count, Size::of("9")), format)
         .reflector_options(|options: ReflectorOptions| options.watch_list(false))
         .build()?;
     let start = Instant::now();

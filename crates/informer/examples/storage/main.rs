@@ -50,10 +50,7 @@ async fn main() -> Result<(), BoxError> {
     let mut arguments = std::env::args().skip(1);
     let format = arguments.next().unwrap_or_else(|| "metadata".into());
     let count: u64 = arguments.next().map_or(Ok(20_000), |count| count.parse())?;
-    let size = match arguments.next().as_deref() {
-        Some("5") => Size::KB5,
-        _ => Size::KB9,
-    };
+    let size = Size::of(arguments.next().as_deref().unwrap_or("9"));
     match &*format {
         "metadata" => measure(MetadataOnly, count, size, |pod| pod.labels().len()).await,
         "projection" => {

@@ -16,7 +16,7 @@ const NODES: u64 = 2_000;
 /// Pods in each chunk of a body.
 const CHUNK: u64 = 8;
 
-/// How large a Pod is, two fifths of it managedFields.
+/// How large a Pod is.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     env: u64,
@@ -24,8 +24,13 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    pub(crate) const KB9: Self = Self { env: 34, managed: 42 };
-    pub(crate) const KB5: Self = Self { env: 9, managed: 16 };
+    /// About 5 or 9 KB, two fifths of it managedFields.
+    pub(crate) fn of(kilobytes: &str) -> Self {
+        match kilobytes {
+            "5" => Self { env: 9, managed: 16 },
+            _ => Self { env: 34, managed: 42 },
+        }
+    }
 }
 
 /// Lists so many Pods, then watches in silence.
@@ -61,7 +66,7 @@ pub(crate) fn write_pod(out: &mut String, pod: u64, size: Size) {
     let (hash, app) = (shared.next() as u32, format!("app-{deployment}"));
     let namespace = format!("team-{}", deployment % NAMESPACES);
     // No two of a Deployment alike.
-    let suffix = (own.next() & 0x3FFF) << 6 | pod % PODS_PER_DEPLOYMENT;
+    let suffix = ((own.next() & 0x3FFF) << 6) | (pod % PODS_PER_DEPLOYMENT);
     let time = format!(
         "2026-11-{:02}T{:02}:{:02}:{:02}Z",
         own.next() % 28 + 1,

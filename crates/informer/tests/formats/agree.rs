@@ -33,11 +33,11 @@ fn pod(number: usize, node: usize) -> Value {
     if node < 4 {
         pod["spec"]["nodeName"] = format!("node-{node}").into();
     }
-    if number % 5 != 0 {
+    if !number.is_multiple_of(5) {
         pod["metadata"]["labels"] = json!({"app": format!("app-{}", number % 4), "äé\"": "x", "tier": "web"});
         pod["metadata"]["labels"].as_object_mut().unwrap().remove("äé\"");
     }
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         pod["metadata"]["ownerReferences"] = json!([
             {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("rs-{}", number % 6), "uid": format!("u-{}", number % 6),
              "controller": true, "blockOwnerDeletion": true},
