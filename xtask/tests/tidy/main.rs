@@ -5,6 +5,7 @@
 
 mod files;
 mod layers;
+mod shown;
 mod text;
 
 use files::{File, repository};
@@ -103,5 +104,14 @@ fn dependencies_follow_the_layers() {
     expect_none(
         problems,
         "Move the code to a layer that may depend on it; the layers are listed in `layers.rs`.",
+    );
+}
+
+/// Rationale: code on a page that nobody compiles is wrong sooner or later, and a newcomer meets it first.
+#[test]
+fn code_on_pages_is_part_of_programs_that_run() {
+    expect_none(
+        shown::problems(repository()),
+        "Copy the block from the program, or mark code of others with more than `rust`; the pages are listed in `shown.rs`.",
     );
 }

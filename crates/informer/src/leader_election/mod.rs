@@ -180,6 +180,45 @@ impl LeaderElector {
         Driver::new(Arc::clone(&self.shared)).run(stop, work).await
     }
 
+    /// Takes part again and again until `stop` is cancelled: [`run`](Self::run) in a loop, with the work made anew for each term.
+    ///
+    /// Answers what the work of the last term returned, the default if there was none. A work that ends with an error ends the
+    /// loop; one that ends well before it was told to gives the term up, and takes part again.
+    ///
+    /// # Errors
+    /// As `run`.
+    ///
+    /// # Panics
+    /// As `run`.
+    pub async fn run_terms<F, Fut, T, E>(
+        &self,
+        stop: CancellationToken,
+        work: F,
+    ) -> Result<Result<T, E>, LeaderElectionError>
+    where
+        F: Fn(Leadership) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: Default + Send + 'static,
+        E: Send + 'static,
+    {
+        let work = Arc::new(work);
+        loop {
+            let work = Arc::clone(&work);
+            match self.run(stop.clone(), move |leadership| work(leadership)).await?.output {
+                Some(Err(error)) => return Ok(Err(error)),
+                output if stop.is_cancelled() => return Ok(output.unwrap_or_else(|| Ok(T::default()))),
+                _ => {}
+            }
+        }
+    }
+
+    /// An identity that no other process has: the name of the host, which is a Pod's own, and what tells its processes apart.
+    pub fn unique_identity() -> String {
+        let host = std::env::var("HOSTNAME").ok().filter(|host| !host.is_empty());
+        let host = host.unwrap_or_else(|| "localhost".to_owned());
+        format!("{host}_{}_{:016x}", std::process::id(), random_seed())
+    }
+
     /// Whether this elector leads at this instant.
     pub fn is_leader(&self) -> bool {
         let now = self.shared.clock.now();
