@@ -26,11 +26,12 @@ struct Step {
 }
 
 /// The quick ones first; `.ci/run` runs this list too.
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step { name: "fmt", run: |_| run::run(&mut cargo(&["fmt", "--all", "--check"])) },
     Step { name: "clippy", run: clippy },
     Step { name: "doc", run: doc },
     Step { name: "test", run: test },
+    Step { name: "metrics", run: |_| crate::metrics::check() },
     Step { name: "msrv", run: msrv },
     Step { name: "e2e", run: end_to_end },
 ];

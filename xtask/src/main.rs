@@ -2,6 +2,7 @@
 
 mod ci;
 mod e2e;
+mod metrics;
 mod real_apiserver;
 mod run;
 

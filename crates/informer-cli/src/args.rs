@@ -53,7 +53,8 @@ Examples:
   informer watch pods -A
   informer watch pod/web-0 -n team-a
   informer watch deployments,pods -n team-a -l app=web
-  informer watch events -A -o jsonl";
+  informer watch events -A -o jsonl
+  informer watch pods -A --metrics-addr 127.0.0.1:9090";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -85,7 +86,7 @@ pub(crate) enum Command {
     Get(Query),
     /// Show objects and then every change, until interrupted
     #[command(after_help = WATCH_EXAMPLES)]
-    Watch(Query),
+    Watch(Watch),
     /// Run the embedded API server alone and print a kubeconfig for it
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Serve),
@@ -144,6 +145,16 @@ pub(crate) struct Query {
     pub(crate) embedded: bool,
     #[command(flatten)]
     pub(crate) workload: Workload,
+}
+
+/// What `watch` is told.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    pub(crate) query: Query,
+    /// Serve /metrics, /healthz and /readyz here meanwhile, such as 127.0.0.1:9090; no one is asked who they are
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) metrics_addr: Option<String>,
 }
 
 /// The embedded server's workload.

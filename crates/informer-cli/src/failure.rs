@@ -31,6 +31,10 @@ pub(crate) enum Failure {
     Write(io::Error),
     #[error("error: {0}")]
     Serve(#[from] ServeError),
+    #[error("error: {}", escape(&.0.to_string()))]
+    Expose(#[from] informer::ServeError),
+    #[error("error: {0}")]
+    Metrics(#[from] informer::MetricsError),
     /// Nobody reads our output any more. Not worth a word.
     #[error("the output was closed")]
     Closed,

@@ -41,7 +41,7 @@ pub(crate) async fn get(
     screen: Screen,
 ) -> Result<(), Failure> {
     let wanted = query.check(global)?;
-    let session = Session::open(global, query).await?;
+    let session = Session::open(global, query, None).await?;
     let targets = session.targets(query, wanted).await?;
     let mut found = Vec::new();
     let mut missing = Vec::new();

@@ -1,7 +1,8 @@
 //! `informer`: get and watch objects of any cluster from a live, indexed copy.
 
-use args::{Cli, Command, Shell};
+use args::{Cli, Command, Shell, Watch};
 use clap::{CommandFactory, Parser};
+use exposed::Exposed;
 use failure::Failure;
 use screen::Screen;
 use std::{io, process::ExitCode};
@@ -13,6 +14,7 @@ mod config;
 mod diff;
 mod discovery;
 mod errors;
+mod exposed;
 mod failure;
 mod fields;
 mod get;
@@ -56,8 +58,10 @@ async fn run(cli: Cli) -> Result<(), Failure> {
     let screen = Screen::of_stdout();
     match command {
         Command::Get(query) => get::get(&global, &query, &mut io::stdout(), screen).await,
-        Command::Watch(query) => {
-            watch::watch(&global, &query, &mut io::stdout(), screen, interrupted()).await
+        Command::Watch(Watch { query, metrics_addr }) => {
+            // Before anything else: who wants metrics and gets none should know at once.
+            let exposed = Exposed::bind(metrics_addr.as_deref()).await?;
+            watch::watch(&global, &query, &exposed, &mut io::stdout(), screen, interrupted()).await
         }
         Command::Serve(args) => Ok(serve::serve(&args, interrupted()).await?),
         Command::Completions { shell } => completions(shell),

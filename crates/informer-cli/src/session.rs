@@ -12,7 +12,7 @@ use crate::{
     text::escape,
 };
 use informer::{
-    Dynamic, FailureKind, ResourceListWatch, SharedInformer, Trouble, TroubleReport,
+    Dynamic, FailureKind, Metrics, ResourceListWatch, SharedInformer, Trouble, TroubleReport,
     kube::{Client, Config, core::DynamicObject},
 };
 use std::time::Duration;
@@ -51,7 +51,11 @@ impl Session {
     ///
     /// # Errors
     /// There is no cluster, or its credentials cannot be used.
-    pub(crate) async fn open(global: &Global, query: &Query) -> Result<Self, Failure> {
+    pub(crate) async fn open(
+        global: &Global,
+        query: &Query,
+        metrics: Option<&Metrics>,
+    ) -> Result<Self, Failure> {
         let (config, embedded) = if query.embedded {
             let Embedded { listening, workload, still } = Embedded::start(&query.workload, 0).await?;
             let url = listening
@@ -68,7 +72,11 @@ impl Session {
         let server = config.cluster_url.clone();
         let default_namespace = config.default_namespace.clone();
         tracing::info!("the server is {server}, the default namespace {}", escape(&default_namespace));
-        let client = informer::client(config)
+        let client = match metrics {
+            Some(metrics) => informer::client_with_metrics(config, metrics),
+            None => informer::client(config),
+        };
+        let client = client
             .map_err(|error| RequestError::transport(format!("preparing to connect to {server}"), &error))?;
         let timeout = config::request_timeout(global);
         let requester = Requester::new(client.clone(), &server, timeout);

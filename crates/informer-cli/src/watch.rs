@@ -3,6 +3,7 @@
 use crate::{
     age,
     args::{Global, Query, ResourceArg},
+    exposed::Exposed,
     failure::Failure,
     get::show,
     output::write_text,
@@ -70,6 +71,7 @@ struct Watched {
 pub(crate) async fn watch(
     global: &Global,
     query: &Query,
+    exposed: &Exposed,
     out: &mut impl Write,
     screen: Screen,
     stop: impl Future<Output = ()>,
@@ -79,7 +81,7 @@ pub(crate) async fn watch(
     let started = Instant::now();
     let mut tally = Tally::default();
     let found = tokio::select! {
-        found = find(global, query, wanted, &mut tally) => Some(found?),
+        found = find(global, query, exposed, wanted, &mut tally) => Some(found?),
         () = &mut stop => None,
     };
     let Some((session, targets)) = found else {
@@ -92,9 +94,11 @@ pub(crate) async fn watch(
     let among_others = targets.len() > 1;
     for target in targets {
         let informers = session.informers(&target, &sender)?;
+        exposed.add(&target.name(), &informers)?;
         let printer = Printer::open(&session, &target, query.output, among_others, screen).await;
         watched.push(Watched { unsynced: informers.len(), target, informers, printer });
     }
+    exposed.complete();
     let result = {
         let follow = follow(&mut watched, out, &mut troubles, &mut tally, started, global.verbose > 0);
         tokio::select! {
@@ -112,10 +116,11 @@ pub(crate) async fn watch(
 async fn find(
     global: &Global,
     query: &Query,
+    exposed: &Exposed,
     wanted: Vec<ResourceArg>,
     tally: &mut Tally,
 ) -> Result<(Session, Vec<Target>), Failure> {
-    let session = Session::open(global, query).await?;
+    let session = Session::open(global, query, exposed.metrics()).await?;
     let mut told = String::new();
     let mut pause = FIRST_PAUSE;
     loop {

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::decoder::Decoder;
 use crate::exchange::exchange;
+use crate::figures::Figures;
 use crate::index::IndexRegistry;
 use crate::list_watch::ListWatch;
 use crate::listener::Listener;
@@ -53,6 +54,7 @@ pub(crate) struct Machine<V> {
     pub(crate) informer: Informer<V>,
     pub(crate) listeners: BTreeMap<HandlerId, Arc<Listener<V>>>,
     pub(crate) health: Health,
+    pub(crate) figures: Figures,
 }
 
 /// What is told of an informer's life and not needed for it.
@@ -96,6 +98,7 @@ pub(crate) async fn supervise<V: Send + Sync + 'static>(shared: Arc<Shared<V>>, 
         let Err(panic) = AssertUnwindSafe(driver.run(&stop)).catch_unwind().await else { return };
         let message = panic_message(&*panic).to_owned();
         tracing::error!(
+            target: "informer::driver",
             informer = &*shared.name,
             panic = message,
             "informer failed, it starts over with a relist"
@@ -204,13 +207,19 @@ impl<V: Send + Sync + 'static> Driver<V> {
         if !matches!(input, Input::Failed(_)) {
             machine.health.last_input = Some(now.mono);
         }
+        let note = machine.figures.received(now.mono, id, &input);
         machine.informer.handle(now, id, input);
+        drop(machine);
+        if let Some(note) = note {
+            note.log(&self.shared.name);
+        }
     }
 
     /// Does what the machine says until it has nothing more to say; answers when it wants to be asked again.
     fn carry_out(&mut self) -> Option<Mono> {
         let shared = Arc::clone(&self.shared);
         let mut troubles = Vec::new();
+        let mut notes = Vec::new();
         let mut fell_behind = 0;
         let mut guard = shared.machine();
         let machine = &mut *guard;
@@ -219,15 +228,20 @@ impl<V: Send + Sync + 'static> Driver<V> {
             match machine.informer.poll_output(now) {
                 InformerOutput::Send(scope, id, request) => {
                     machine.health.requests += 1;
+                    notes.extend(machine.figures.sent(now.mono, scope, id, &request));
                     let source = Arc::clone(&shared.sources[scope]);
                     let stream =
                         exchange(source, request, Arc::clone(&shared.decoder), shared.limits.clone());
                     self.exchanges.push((id, stream.boxed()));
                 }
-                InformerOutput::Abort(id) => self.exchanges.retain(|(other, _)| *other != id),
+                InformerOutput::Abort(id) => {
+                    notes.extend(machine.figures.aborted(now.mono, id));
+                    self.exchanges.retain(|(other, _)| *other != id);
+                }
                 InformerOutput::Apply => {
                     machine.informer.prepare(|item| shared.indexes.complete(item));
                     machine.informer.apply(&mut shared.store.write());
+                    machine.figures.applied(shared.clock.now().mono.since(now.mono));
                 }
                 InformerOutput::Resync => machine.informer.resync(now, &shared.store.read()),
                 InformerOutput::Deliver(batch, handlers) => {
@@ -251,12 +265,15 @@ impl<V: Send + Sync + 'static> Driver<V> {
         let progress = self.progress(machine);
         for (_, trouble) in &troubles {
             shared.reporter.note(&mut machine.health, trouble);
+            machine.figures.troubled(trouble);
         }
         drop(guard);
+        notes.iter().for_each(|note| note.log(&shared.name));
         if fell_behind > 0 {
             // Once for each time: a handler that has caught up may fall behind again.
             let informer = &*shared.name;
             tracing::warn!(
+                target: "informer::handler",
                 informer,
                 handlers = fell_behind,
                 "slow handlers: from now on they get net changes only"
@@ -275,12 +292,14 @@ impl<V: Send + Sync + 'static> Driver<V> {
     }
 
     fn drop_disconnected(&self, machine: &mut Machine<V>) {
-        let informer = &mut machine.informer;
+        let (informer, figures) = (&mut machine.informer, &mut machine.figures);
         machine.listeners.retain(|&id, listener| {
             let keep = !listener.is_disconnected();
             if !keep {
                 informer.remove_handler(id);
+                figures.retired(&listener.stats());
                 tracing::error!(
+                    target: "informer::handler",
                     informer = &*self.shared.name,
                     "a handler fell behind and was disconnected, as it asked"
                 );

@@ -67,14 +67,22 @@ impl SyncError {
 impl std::fmt::Display for SyncError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "not synced after {:.1} s: ", self.waited.as_secs_f64())?;
-        for (position, NotSynced { informer, phase, last_error }) in self.missing.iter().enumerate() {
+        for (position, one) in self.missing.iter().enumerate() {
             let separator = if position > 0 { "; " } else { "" };
-            write!(f, "{separator}{informer} ({phase})")?;
-            if let Some(error) = last_error {
-                write!(f, ": {error}")?;
-            }
+            write!(f, "{separator}{one}")?;
         }
         Ok(())
+    }
+}
+
+impl std::fmt::Display for NotSynced {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { informer, phase, last_error } = self;
+        write!(f, "{informer} ({phase})")?;
+        match last_error {
+            Some(error) => write!(f, ": {error}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -17,6 +17,8 @@ use crate::format::{Dynamic, Format, Metadata, MetadataOnly, Projected, Projecti
 use crate::format::{Packed, PackedObject};
 use crate::informer_builder::InformerBuilder;
 use crate::list_watch::{ListWatch, RequestOptions, ResourceListWatch, Tweak};
+#[cfg(feature = "metrics")]
+use crate::metrics::Observation;
 use crate::shared_informer::SharedInformer;
 use crate::status::Status;
 use crate::trouble::{TroubleReport, WatchErrorHandler};
@@ -66,8 +68,10 @@ struct Config {
 }
 
 #[derive(Default)]
-struct Informers {
+pub(crate) struct Informers {
     by_key: BTreeMap<Key, Entry>,
+    /// How many informers were made so far.
+    made: usize,
     shut_down: bool,
 }
 
@@ -78,6 +82,8 @@ struct Entry {
     informer: Box<dyn AnyInformer>,
     /// How many times it was asked for and not released.
     users: usize,
+    /// Which one it was: how many there were before it.
+    number: usize,
     /// Whether it was built by [`SharedInformerFactory::configured`], with options that cannot be compared.
     configured: bool,
 }
@@ -89,6 +95,11 @@ trait AnyInformer: Send + Sync {
     fn stop(&self) -> BoxFuture<'static, ()>;
     fn wait_for_sync(&self, timeout: Duration) -> BoxFuture<'static, Result<(), SyncError>>;
     fn status(&self) -> Status;
+    /// `None` if it does not run.
+    #[cfg(feature = "metrics")]
+    fn observe(&self) -> Option<Observation>;
+    #[cfg(feature = "metrics")]
+    fn check_synced(&self) -> Result<(), NotSynced>;
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -115,8 +126,27 @@ impl<V: Send + Sync + 'static> AnyInformer for SharedInformer<V> {
         self.status()
     }
 
+    #[cfg(feature = "metrics")]
+    fn observe(&self) -> Option<Observation> {
+        Observation::of(&self.inner)
+    }
+
+    #[cfg(feature = "metrics")]
+    fn check_synced(&self) -> Result<(), NotSynced> {
+        self.check_synced()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+impl Informers {
+    /// The first made first: the key's order differs from build to build.
+    fn in_order(&self) -> Vec<&Entry> {
+        let mut entries: Vec<_> = self.by_key.values().collect();
+        entries.sort_by_key(|entry| entry.number);
+        entries
     }
 }
 
@@ -300,7 +330,10 @@ impl SharedInformerFactory {
         }
         let is_configured = configured.is_some();
         let informer = configured.map_or_else(plain, Ok)?.build()?;
-        let entry = Entry { informer: Box::new(informer.clone()), users: 1, configured: is_configured };
+        let number = informers.made;
+        informers.made += 1;
+        let entry =
+            Entry { informer: Box::new(informer.clone()), users: 1, number, configured: is_configured };
         informers.by_key.insert(key, entry);
         Ok(informer)
     }
@@ -380,9 +413,9 @@ impl SharedInformerFactory {
         if missing.is_empty() { Ok(()) } else { Err(SyncError::new(begun.elapsed().max(timeout), missing)) }
     }
 
-    /// How every informer is doing.
+    /// How every informer is doing, the first made first.
     pub fn status(&self) -> Vec<Status> {
-        self.informers().by_key.values().map(|entry| entry.informer.status()).collect()
+        self.informers().in_order().iter().map(|entry| entry.informer.status()).collect()
     }
 
     /// Says that one caller of [`informer`](Self::informer) needs it no more; after the last one it is stopped and forgotten.
@@ -416,6 +449,34 @@ impl SharedInformerFactory {
             informers.by_key.values().map(|entry| entry.informer.stop()).collect()
         };
         join_all(stops).await;
+    }
+
+    /// The same for a metrics system, without keeping the factory: those that run, the first made first. `None` when it is gone.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn observer(&self) -> impl Fn() -> Option<Vec<Observation>> + Send + Sync + use<> {
+        let informers = Arc::downgrade(&self.informers);
+        move || {
+            let informers = informers.upgrade()?;
+            let informers = informers.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(informers.in_order().iter().filter_map(|entry| entry.informer.observe()).collect())
+        }
+    }
+
+    /// Whether every informer has its first list, and who has not; without keeping the factory.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn synced_check(&self) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
+        let informers = Arc::downgrade(&self.informers);
+        move || {
+            let Some(informers) = informers.upgrade() else { return Err("the informers are gone".into()) };
+            let informers = informers.lock().unwrap_or_else(PoisonError::into_inner);
+            let missing: Vec<_> = informers
+                .in_order()
+                .iter()
+                .filter_map(|entry| entry.informer.check_synced().err())
+                .map(|missing| missing.to_string())
+                .collect();
+            if missing.is_empty() { Ok(()) } else { Err(missing.join("; ")) }
+        }
     }
 
     fn informers(&self) -> MutexGuard<'_, Informers> {

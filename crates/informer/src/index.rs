@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use informer_core::{IndexId, IndexValues, Item, Object, ObjectKey};
 
 use crate::store::StoreShared;
+use crate::trouble::is_news;
 
 type Values = Box<[Arc<str>]>;
 
@@ -56,10 +57,14 @@ impl<V> IndexRegistry<V> {
     fn call(&self, function: Option<&IndexFunction<V>>, object: &Object<V>) -> Values {
         let Some(function) = function else { return Box::new([]) };
         catch_unwind(AssertUnwindSafe(|| (function.values)(&object.value))).unwrap_or_else(|_panic| {
-            self.errors.fetch_add(1, Ordering::Relaxed);
-            let index = &function.name;
+            let panics = self.errors.fetch_add(1, Ordering::Relaxed) + 1;
+            let (index, key) = (&function.name, &object.key);
             // Without the panic's message, which may quote the object; the panic hook has shown it.
-            tracing::error!(index, key = %object.key, "index function panicked");
+            if is_news(panics) {
+                tracing::error!(target: "informer::index", index, %key, panics, "index function panicked");
+            } else {
+                tracing::debug!(target: "informer::index", index, %key, panics, "index function panicked");
+            }
             Box::new([])
         })
     }

@@ -67,6 +67,7 @@ mod client;
 mod clock;
 mod controller;
 mod decoder;
+mod distribution;
 mod driver;
 mod error;
 mod event_handler;
@@ -74,14 +75,18 @@ mod event_recorder;
 mod exchange;
 mod factory;
 mod failure;
+mod figures;
 mod finalizer;
 mod format;
 mod index;
 mod informer_builder;
+mod informer_metrics;
 mod leader_election;
 mod list_watch;
 mod listener;
 mod lister;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod on_demand;
 mod raw_object;
 mod reflector;
@@ -95,10 +100,13 @@ mod unshared_informer;
 mod work_queue;
 
 pub use client::client;
+#[cfg(feature = "metrics")]
+pub use client::client_with_metrics;
 pub use controller::{
     Action, Controller, ControllerBuilder, ControllerHandle, ControllerMetrics, Expectations, Predicate,
     ReconcileCounters, RunError, TerminalError,
 };
+pub use distribution::Distribution;
 pub use error::{BuildError, NotSynced, SyncError, WaitError};
 pub use event_handler::EventHandler;
 pub use event_recorder::{
@@ -130,6 +138,7 @@ pub use informer_core::{
     SelectorParseError, Snapshot, Uid,
 };
 pub use informer_core::{EventCorrelatorOptions, EventSeriesOptions, EventType};
+pub use informer_metrics::{InformerMetrics, ReflectorMetrics};
 pub use informer_wire::Limits;
 pub use kube;
 pub use leader_election::{
@@ -139,6 +148,8 @@ pub use leader_election::{
 pub use list_watch::{BoxError, ByteBody, ListWatch, RequestOptions, ResourceListWatch, list_watch_fn};
 pub use listener::{Batch, ListenerStats};
 pub use lister::Lister;
+#[cfg(feature = "metrics")]
+pub use metrics::{Metrics, MetricsError, MetricsServer, MetricsServerBuilder, ServeError};
 pub use raw_object::{DecodeError, RawObject};
 pub use reflector::{Reflector, ReflectorStore};
 pub use registration::Registration;

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::event_handler::EventHandler;
+use crate::trouble::is_news;
 
 /// A batch of notifications, shared by all listeners.
 pub type Batch<V> = Arc<[Notification<V>]>;
@@ -148,6 +149,17 @@ pub struct ListenerStats {
     pub panics: u64,
 }
 
+impl ListenerStats {
+    /// Those of several together; the high-water mark is the highest.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.waiting += other.waiting;
+        self.conflations += other.conflations;
+        self.merged += other.merged;
+        self.high_water = self.high_water.max(other.high_water);
+        self.panics += other.panics;
+    }
+}
+
 /// Calls the handler for everything that comes, until the listener is closed.
 pub(crate) fn spawn_handler<V: Send + Sync + 'static>(
     listener: Arc<Listener<V>>,
@@ -199,9 +211,13 @@ fn call<V>(
     informer: &str,
 ) {
     if catch_unwind(AssertUnwindSafe(|| handler.call(notification))).is_err() {
-        listener.panics.fetch_add(1, Ordering::Relaxed);
+        let panics = listener.panics.fetch_add(1, Ordering::Relaxed) + 1;
         let key = notification.key().map(ToString::to_string);
         // Without the panic's message, which may quote the object; the panic hook has shown it.
-        tracing::error!(informer, key, "event handler panicked");
+        if is_news(panics) {
+            tracing::error!(target: "informer::handler", informer, key, panics, "event handler panicked");
+        } else {
+            tracing::debug!(target: "informer::handler", informer, key, panics, "event handler panicked");
+        }
     }
 }

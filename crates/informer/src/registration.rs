@@ -47,7 +47,9 @@ impl<V> Seat<V> {
         if let Some(shared) = self.informer.upgrade() {
             let mut machine = shared.machine();
             machine.informer.remove_handler(self.id);
-            machine.listeners.remove(&self.id);
+            if let Some(listener) = machine.listeners.remove(&self.id) {
+                machine.figures.retired(&listener.stats());
+            }
         }
         self.listener.close();
     }

@@ -11,15 +11,18 @@ use kube::core::ApiResource;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::clock::Clock;
 use crate::decoder::Decoder;
 use crate::driver::{Health, Machine, Progress, Shared, supervise};
 use crate::error::{BuildError, NotSynced, SyncError, WaitError};
 use crate::event_handler::EventHandler;
+use crate::figures::Figures;
 use crate::format::{Format, Owner};
 use crate::index::{Index, IndexRegistry};
 use crate::informer_builder::InformerBuilder;
+use crate::informer_metrics::InformerMetrics;
 use crate::list_watch::ListWatch;
 use crate::lister::Lister;
 use crate::registration::Registration;
@@ -68,11 +71,11 @@ use crate::trouble::Reporter;
 /// ```
 #[doc(alias = "SharedIndexInformer")]
 pub struct SharedInformer<V> {
-    inner: Arc<Inner<V>>,
+    pub(crate) inner: Arc<Inner<V>>,
 }
 
-struct Inner<V> {
-    shared: Arc<Shared<V>>,
+pub(crate) struct Inner<V> {
+    pub(crate) shared: Arc<Shared<V>>,
     default_resync: Option<Duration>,
     running: Mutex<Option<Running>>,
 }
@@ -90,6 +93,13 @@ impl<V> Drop for Inner<V> {
         for listener in self.shared.machine().listeners.values() {
             listener.close();
         }
+    }
+}
+
+impl<V> Inner<V> {
+    pub(crate) fn is_stopped(&self) -> bool {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.as_ref().is_none_or(|running| running.task.is_finished())
     }
 }
 
@@ -127,6 +137,7 @@ impl<V: Send + Sync + 'static> SharedInformer<V> {
             informer: Informer::new(builder.informer, &builder.reflector, &namespaces, seed),
             listeners: BTreeMap::new(),
             health: Health::default(),
+            figures: Figures::default(),
         };
         let sources: Vec<Arc<dyn ListWatch>> = sources.into_iter().map(|(_, source)| source).collect();
         let name = match &sources[..] {
@@ -171,7 +182,8 @@ impl<V: Send + Sync + 'static> SharedInformer<V> {
             if let Some(before) = before {
                 let _ = before.await;
             }
-            supervise(shared, token).await;
+            let span = tracing::debug_span!(target: "informer::driver", "informer", name = &*shared.name);
+            supervise(shared, token).instrument(span).await;
         });
         *running = Some(Running { stop, task });
     }
@@ -203,8 +215,7 @@ impl<V: Send + Sync + 'static> SharedInformer<V> {
 
     /// Whether it is neither running nor stopping.
     pub fn is_stopped(&self) -> bool {
-        let running = self.inner.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.as_ref().is_none_or(|running| running.task.is_finished())
+        self.inner.is_stopped()
     }
 
     /// Registers a handler, now or at any time later. It is told of everything that is cached now, then of every change.
@@ -279,7 +290,12 @@ impl<V: Send + Sync + 'static> SharedInformer<V> {
         }
     }
 
-    pub(crate) fn not_synced(&self) -> NotSynced {
+    /// Nothing if the first list is in the cache, else where the informer stands and the last trouble: for a readiness check.
+    pub fn check_synced(&self) -> Result<(), NotSynced> {
+        if self.has_synced() { Ok(()) } else { Err(self.not_synced()) }
+    }
+
+    fn not_synced(&self) -> NotSynced {
         let Status { informer, phase, last_error, .. } = self.status();
         NotSynced { informer, phase, last_error }
     }
@@ -319,6 +335,11 @@ impl<V: Send + Sync + 'static> SharedInformer<V> {
     /// Where it stands, how it is doing, and what troubles it.
     pub fn status(&self) -> Status {
         self.inner.shared.status()
+    }
+
+    /// What it has done so far, for a metrics system to read.
+    pub fn metrics(&self) -> InformerMetrics {
+        self.inner.shared.metrics()
     }
 
     /// Whether both are handles on the same informer.

@@ -89,6 +89,14 @@ impl Phase {
     }
 }
 
+/// Items received as part of a list that is not complete.
+pub(crate) fn items_listed(phase: &core::Phase) -> usize {
+    match phase {
+        core::Phase::Listing { items, .. } | core::Phase::WatchListing { items } => *items,
+        _ => 0,
+    }
+}
+
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

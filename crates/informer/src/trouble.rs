@@ -39,9 +39,18 @@ pub(crate) type WatchErrorHandler = Arc<dyn Fn(&TroubleReport) + Send + Sync>;
 
 pub(crate) struct Reporter {
     handler: Option<WatchErrorHandler>,
-    /// What was told last in each scope. A refusal makes WatchList and LIST fail in turn, each in its own words: that is
-    /// no change.
-    last: Mutex<Vec<Vec<Told>>>,
+    /// What was told last in each scope.
+    scopes: Mutex<Vec<Scope>>,
+}
+
+#[derive(Default)]
+struct Scope {
+    /// A refusal makes WatchList and LIST fail in turn, each in its own words: that is no change.
+    told: Vec<Told>,
+    /// Failed requests since things worked last.
+    failures: u64,
+    /// Objects and events that could not be read. Each is a trouble of its own, and there may be thousands.
+    unreadable: u64,
 }
 
 /// What was told last of one kind of request, or of everything else.
@@ -51,9 +60,25 @@ struct Told {
     repeated: u64,
 }
 
+/// What the log says of a trouble besides its text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Judged {
+    repeated: u64,
+    /// How often this happened, this time included.
+    count: u64,
+    /// How often something else happened in its place before.
+    before: u64,
+}
+
+/// Whether a trouble that is there to stay, and was counted so many times, is told aloud again: when its count has become ten
+/// times as large.
+pub(crate) fn is_news(count: u64) -> bool {
+    count.checked_ilog10().is_some_and(|digits| count == 10_u64.pow(digits))
+}
+
 impl Reporter {
     pub(crate) fn new(handler: Option<WatchErrorHandler>, scopes: usize) -> Self {
-        Self { handler, last: Mutex::new((0..scopes).map(|_| Vec::new()).collect()) }
+        Self { handler, scopes: Mutex::new((0..scopes).map(|_| Scope::default()).collect()) }
     }
 
     /// Keeps what `status()` shows until things work again. What does not keep an informer from being in step is no error of
@@ -70,60 +95,78 @@ impl Reporter {
     }
 
     pub(crate) fn report(&self, informer: &str, scope: usize, trouble: Trouble) {
-        let repeated = self.repeated(scope, &trouble);
-        let report = TroubleReport { informer: informer.to_owned(), trouble, repeated };
-        log(&report);
+        let judged = self.judge(scope, &trouble);
+        let report = TroubleReport { informer: informer.to_owned(), trouble, repeated: judged.repeated };
+        log(&report, judged);
         if let Some(handler) = &self.handler
             && catch_unwind(AssertUnwindSafe(|| handler(&report))).is_err()
         {
-            tracing::error!(informer, "the watch-error handler panicked");
+            tracing::error!(target: "informer::trouble", informer, "the watch-error handler panicked");
         }
     }
 
     /// How often the very same was told before; remembers it.
-    fn repeated(&self, scope: usize, trouble: &Trouble) -> u64 {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = &mut last[scope];
+    fn judge(&self, scope: usize, trouble: &Trouble) -> Judged {
+        let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+        let scope = &mut scopes[scope];
         let request = match trouble {
             Trouble::Recovered => {
-                told.clear();
-                return 0;
+                scope.told.clear();
+                return Judged { repeated: 0, count: std::mem::take(&mut scope.failures), before: 0 };
             }
-            Trouble::RequestFailed { request, .. } => Some(*request),
+            Trouble::RequestFailed { request, .. } => {
+                scope.failures += 1;
+                Some(*request)
+            }
             _ => None,
         };
         let text = Text(trouble).stable();
-        match told.iter_mut().find(|told| told.request == request) {
+        let mut before = 0;
+        let repeated = match scope.told.iter_mut().find(|told| told.request == request) {
             Some(told) if told.text == text => {
                 told.repeated += 1;
                 told.repeated
             }
             Some(told) => {
+                before = told.repeated + 1;
                 (told.text, told.repeated) = (text, 0);
                 0
             }
             None => {
-                told.push(Told { request, text, repeated: 0 });
+                scope.told.push(Told { request, text, repeated: 0 });
                 0
             }
-        }
+        };
+        let count = match trouble {
+            Trouble::Undecodable { .. } | Trouble::Unreadable { .. } => {
+                scope.unreadable += 1;
+                scope.unreadable
+            }
+            _ => repeated + 1,
+        };
+        Judged { repeated, count, before }
     }
 }
 
-fn log(report: &TroubleReport) {
-    let TroubleReport { informer, trouble, repeated } = report;
+fn log(report: &TroubleReport, judged: Judged) {
+    let TroubleReport { informer, trouble, .. } = report;
+    let Judged { repeated, count, before } = judged;
     let text = Text(trouble);
-    match trouble {
-        Trouble::Recovered => tracing::info!(informer, "{text}"),
-        Trouble::WatchListGivenUp { .. } | Trouble::UnknownEvent { .. } => {
-            tracing::debug!(informer, "{text}")
+    let quiet = match trouble {
+        Trouble::Recovered => {
+            tracing::info!(target: "informer::trouble", informer, count, "{text}");
+            return;
         }
+        Trouble::WatchListGivenUp { .. } | Trouble::UnknownEvent { .. } => true,
         // Losing the version is part of a watch's life.
-        Trouble::RequestFailed { failure, .. } if failure.kind == FailureKind::Expired => {
-            tracing::debug!(informer, "{text}");
-        }
-        _ if *repeated > 0 => tracing::debug!(informer, repeated, "{text}"),
-        _ => tracing::warn!(informer, "{text}"),
+        Trouble::RequestFailed { failure, .. } => failure.kind == FailureKind::Expired || repeated > 0,
+        Trouble::Undecodable { .. } | Trouble::Unreadable { .. } => !is_news(count),
+        _ => repeated > 0,
+    };
+    if quiet {
+        tracing::debug!(target: "informer::trouble", informer, count, before, "{text}");
+    } else {
+        tracing::warn!(target: "informer::trouble", informer, count, before, "{text}");
     }
 }
 
@@ -219,9 +262,32 @@ mod tests {
             failed(list, "no list", 1),
         ]
         .iter()
-        .map(|trouble| reporter.repeated(0, trouble))
+        .map(|trouble| reporter.judge(0, trouble).repeated)
         .collect();
         assert_eq!(told, [0, 0, 1, 1, 0, 0, 0, 0]);
-        assert_eq!(reporter.repeated(1, &failed(list, "no list", 1)), 0);
+        assert_eq!(reporter.judge(1, &failed(list, "no list", 1)).repeated, 0);
+    }
+
+    #[test]
+    fn a_change_says_how_often_the_other_came_and_the_end_says_how_many_there_were() {
+        let reporter = Reporter::new(None, 1);
+        let list = RequestKind::List;
+        for _ in 0..3 {
+            reporter.judge(0, &failed(list, "no list", 1));
+        }
+        let changed = reporter.judge(0, &failed(list, "refused", 1));
+        assert_eq!(changed, Judged { repeated: 0, count: 1, before: 3 });
+        assert_eq!(reporter.judge(0, &Trouble::Recovered).count, 4);
+        assert_eq!(reporter.judge(0, &Trouble::Recovered).count, 0);
+    }
+
+    #[test]
+    fn a_thousand_unreadable_objects_are_told_aloud_four_times() {
+        let reporter = Reporter::new(None, 1);
+        let aloud = (0..1000).filter(|object| {
+            let trouble = Trouble::Unreadable { reason: format!("object {object}").into() };
+            is_news(reporter.judge(0, &trouble).count)
+        });
+        assert_eq!(aloud.count(), 4);
     }
 }

@@ -11,7 +11,7 @@ fn parse(line: &str) -> Cli {
 fn query(line: &str) -> (Query, Global) {
     let cli = parse(line);
     match cli.command {
-        Command::Get(query) | Command::Watch(query) => (query, cli.global),
+        Command::Get(query) | Command::Watch(Watch { query, .. }) => (query, cli.global),
         other => panic!("{other:?}"),
     }
 }
@@ -126,7 +126,7 @@ fn every_example_in_the_help_parses() {
             let from = line.find("informer ").unwrap_or_default();
             let command = line[from..].split(['>', ')']).next().unwrap_or_default().replace('\'', "");
             let cli = parse(&command);
-            if let Command::Get(query) | Command::Watch(query) = &cli.command {
+            if let Command::Get(query) | Command::Watch(Watch { query, .. }) = &cli.command {
                 assert!(query.check(&cli.global).is_ok(), "{command}");
             }
             tried += 1;

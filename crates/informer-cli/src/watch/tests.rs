@@ -1,7 +1,7 @@
 //! Tests of `watch`.
 
 use super::*;
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Watch};
 use clap::Parser;
 use informer_testserver::TestServer;
 use serde_json::{Value, json};
@@ -52,9 +52,9 @@ async fn run<F: Future<Output = ()>>(
     let mut out = Shared::default();
     let seen = out.clone();
     match &cli.command {
-        Command::Watch(query) => {
+        Command::Watch(Watch { query, .. }) => {
             let stop = steps(seen.clone());
-            watch(&cli.global, query, &mut out, Screen::FILE, stop).await.unwrap();
+            watch(&cli.global, query, &Exposed::default(), &mut out, Screen::FILE, stop).await.unwrap();
         }
         Command::Get(query) => {
             let result = crate::get::get(&cli.global, query, &mut out, Screen::FILE).await;
@@ -111,7 +111,8 @@ async fn on_a_narrow_screen_changes_stand_below_their_rows() {
     let writer = server.clone();
     let listening = server.listen().await.unwrap();
     let words = ["informer", "watch", "cm", "-n", "x", "--server", &listening.url()].map(str::to_owned);
-    let Cli { command: Command::Watch(query), global } = Cli::try_parse_from(words).unwrap() else {
+    let Cli { command: Command::Watch(Watch { query, .. }), global } = Cli::try_parse_from(words).unwrap()
+    else {
         panic!("another command");
     };
     let mut out = Shared::default();
@@ -121,7 +122,7 @@ async fn on_a_narrow_screen_changes_stand_below_their_rows() {
         writer.modify("configmaps", "x", "a", |object| object["data"]["l"] = json!("hunter2")).unwrap();
         seen.until("data +l").await;
     };
-    watch(&global, &query, &mut out, Screen::wide(30), steps).await.unwrap();
+    watch(&global, &query, &Exposed::default(), &mut out, Screen::wide(30), steps).await.unwrap();
     listening.shutdown().await;
     let text = out.text();
     let lines: Vec<&str> = text.lines().collect();

@@ -1,5 +1,6 @@
 //! A moving workload: Pods that are created, scheduled, started, fail, change and go, so that there is something to watch.
 
+mod deployments;
 mod pod;
 mod rollout;
 mod world;
@@ -9,6 +10,8 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+pub use deployments::make_deployments_available;
 
 use rollout::Rollout;
 

@@ -33,7 +33,7 @@ pub struct ControllerBuilder<V> {
     problem: Option<&'static str>,
 }
 
-type MakeSource = Box<dyn FnOnce(OwnerKind) -> Arc<dyn Source>>;
+type MakeSource = Box<dyn FnOnce(OwnerKind) -> Arc<dyn Source> + Send>;
 
 impl<V: Send + Sync + 'static> ControllerBuilder<V> {
     pub(super) fn new(name: &str, primary: &SharedInformer<V>) -> Self {

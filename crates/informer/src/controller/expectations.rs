@@ -111,7 +111,7 @@ impl Expectations {
             Expectation::Expired => {
                 inner.expired += 1;
                 drop(inner);
-                tracing::warn!(%key, "creations or deletions were not seen in {TIMEOUT:?}: expected no longer");
+                tracing::warn!(target: "informer::controller", %key, "creations or deletions were not seen in {TIMEOUT:?}: expected no longer");
                 None
             }
             _ => None,

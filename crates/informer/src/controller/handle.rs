@@ -136,8 +136,26 @@ impl ControllerHandle {
 
     /// How the controller is doing.
     pub fn metrics(&self) -> ControllerMetrics {
-        let Shared { name, expectations, writes, stats, concurrency, .. } = &*self.shared;
-        let queue = self.shared.queue().metrics();
+        self.shared.metrics()
+    }
+
+    /// The same without keeping what the controller shares; `None` when all of it is gone.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn observer(&self) -> impl Fn() -> Option<ControllerMetrics> + Send + Sync + use<> {
+        let shared = Arc::downgrade(&self.shared);
+        move || Some(shared.upgrade()?.metrics())
+    }
+
+    /// The keys that are being reconciled now, sorted.
+    pub fn active(&self) -> Vec<ObjectKey> {
+        self.shared.stats.active()
+    }
+}
+
+impl Shared {
+    fn metrics(&self) -> ControllerMetrics {
+        let Self { name, expectations, writes, stats, concurrency, .. } = self;
+        let queue = self.queue().metrics();
         let counted = stats.lock();
         ControllerMetrics {
             controller: name.to_string(),
@@ -154,11 +172,6 @@ impl ControllerHandle {
             mapping_panics: counted.mapping_panics,
             queue,
         }
-    }
-
-    /// The keys that are being reconciled now, sorted.
-    pub fn active(&self) -> Vec<ObjectKey> {
-        self.shared.stats.active()
     }
 }
 

@@ -1,10 +1,13 @@
 //! How a controller is doing: numbers for a metrics system to read.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use informer_core::{Histogram, ObjectKey, WorkQueueMetrics};
+use informer_core::{ObjectKey, WorkQueueMetrics};
+
+use crate::distribution::Distribution;
 
 /// How a controller is doing at one moment.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -14,8 +17,8 @@ pub struct ControllerMetrics {
     pub controller: String,
     /// Reconciles that have ended, by what came of them.
     pub reconciles: ReconcileCounters,
-    /// How long they took.
-    pub durations: Histogram,
+    /// Seconds they took.
+    pub durations: Distribution,
     /// Reconciles that run now.
     #[doc(alias = "active_workers")]
     pub active: usize,
@@ -69,17 +72,32 @@ impl ReconcileCounters {
 }
 
 /// What a controller counts, and who is at work.
-#[derive(Default)]
 pub(super) struct Stats(Mutex<Counted>);
+
+/// controller-runtime's bounds of `controller_runtime_reconcile_time_seconds`.
+const RECONCILE_SECONDS: &[f64] = &[
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
+    1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
+    50.0, 60.0,
+];
+
+impl Default for Stats {
+    fn default() -> Self {
+        let durations = Distribution::new(RECONCILE_SECONDS);
+        Self(Mutex::new(Counted { durations, ..Counted::default() }))
+    }
+}
 
 #[derive(Default)]
 pub(super) struct Counted {
     pub(super) reconciles: ReconcileCounters,
-    pub(super) durations: Histogram,
+    pub(super) durations: Distribution,
     /// The keys that are being reconciled, by the id of the reconcile.
     pub(super) active: BTreeMap<u64, ObjectKey>,
     /// How many reconciles there were: the id of the last one.
     pub(super) begun: u64,
+    /// What was told of the keys that fail, as hashes: told aloud again when it is something else.
+    told: BTreeMap<ObjectKey, u64>,
     pub(super) waits_for_cache: u64,
     pub(super) stale_reads: u64,
     pub(super) dangling_owners: u64,
@@ -102,6 +120,19 @@ impl Stats {
         id
     }
 
+    /// Whether this is not what went wrong with this key last; an empty text: nothing went wrong.
+    pub(super) fn is_news(&self, key: &ObjectKey, trouble: &str) -> bool {
+        let mut counted = self.lock();
+        if trouble.is_empty() {
+            counted.told.remove(key);
+            return false;
+        }
+        let mut hasher = DefaultHasher::new();
+        trouble.hash(&mut hasher);
+        let hash = hasher.finish();
+        counted.told.insert(key.clone(), hash) != Some(hash)
+    }
+
     /// A reconcile has ended.
     pub(super) fn end(
         &self,
@@ -111,7 +142,7 @@ impl Stats {
     ) {
         let mut counted = self.lock();
         counted.active.remove(&id);
-        counted.durations.observe(took);
+        counted.durations.observe(took.as_secs_f64());
         *count(&mut counted.reconciles) += 1;
     }
 

@@ -288,7 +288,7 @@ impl Controller {
         let _blocked =
             tokio::time::timeout(DROP_TIME, async { while workers.join_next().await.is_some() {} }).await;
         let controller = self.shared.name.to_string();
-        tracing::error!(
+        tracing::error!(target: "informer::controller",
             controller,
             unfinished = keys.len(),
             "reconciles were not done in time and were dropped"
@@ -299,7 +299,7 @@ impl Controller {
     /// A worker survives whatever a reconcile does, so its end is a fault of ours. Its key waits again.
     fn lament(&self, ended: Result<(), JoinError>) {
         if ended.is_err() {
-            tracing::error!(
+            tracing::error!(target: "informer::controller",
                 controller = &*self.shared.name,
                 "a worker failed, and another one takes its place"
             );
@@ -328,7 +328,7 @@ async fn listen(source: Arc<dyn Source>, shared: Arc<Shared>) {
     loop {
         let listening = Arc::clone(&source).listen(Arc::clone(&shared));
         let _ended = AssertUnwindSafe(listening).catch_unwind().await;
-        tracing::error!(controller = &*shared.name, "a source of changes ended, and is begun again");
+        tracing::error!(target: "informer::controller", controller = &*shared.name, "a source of changes ended, and is begun again");
         tokio::time::sleep(RESTART_DELAY).await;
     }
 }

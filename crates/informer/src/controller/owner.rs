@@ -41,13 +41,13 @@ impl OwnerKind {
         if group(owner) != self.group {
             controller.stats.lock().foreign_owners += 1;
             let group = group(owner);
-            tracing::debug!(controller = name, %child, group, "its owner has our kind but is of another group");
+            tracing::debug!(target: "informer::controller", controller = name, %child, group, "its owner has our kind but is of another group");
             return None;
         }
         let key = self.key(owner, object)?;
         if (self.uid_of)(&key).is_none_or(|uid| uid != Uid::new(owner.uid)) {
             controller.stats.lock().dangling_owners += 1;
-            tracing::debug!(controller = name, %child, owner = %key, "its owner is not cached under that name and uid");
+            tracing::debug!(target: "informer::controller", controller = name, %child, owner = %key, "its owner is not cached under that name and uid");
         }
         Some(key)
     }

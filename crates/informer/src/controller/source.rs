@@ -89,7 +89,7 @@ impl<V: Send + Sync + 'static> Informed<V> {
                 if matches!(self.route, Route::Primary) {
                     controller.queue().add_with(key.clone(), priority);
                 } else {
-                    tracing::error!(controller = &*controller.name, %key, "deleted, but nothing is known of it");
+                    tracing::error!(target: "informer::controller", controller = &*controller.name, %key, "deleted, but nothing is known of it");
                 }
             }
             _ => {}
@@ -134,7 +134,7 @@ impl<V: Send + Sync + 'static> Informed<V> {
         controller.stats.lock().mapping_panics += 1;
         let informer = self.informer.name();
         // Without the panic's message, which may quote the object; the panic hook has shown it.
-        tracing::error!(controller = &*controller.name, informer, key = %object.key, "{what}");
+        tracing::error!(target: "informer::controller", controller = &*controller.name, informer, key = %object.key, "{what}");
     }
 
     /// Tells the expectations what came true; not what the predicate thinks of it.

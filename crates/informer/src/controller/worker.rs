@@ -36,12 +36,54 @@ pub(super) struct Worker {
     pub(super) over: CancellationToken,
 }
 
+/// Where all that concerns a controller is logged.
+const TARGET: &str = "informer::controller";
+
 /// What came of one reconcile.
 enum Outcome {
     Asked(Action),
     Failed { terminal: bool, error: String },
     Panicked,
     TimedOut,
+}
+
+impl Outcome {
+    /// What went wrong, to be compared with what went wrong before. Empty: nothing.
+    fn trouble(&self) -> String {
+        match self {
+            Self::Asked(_) => String::new(),
+            Self::Failed { error, .. } => format!("error: {error}"),
+            Self::Panicked => "panic".to_owned(),
+            Self::TimedOut => "timeout".to_owned(),
+        }
+    }
+
+    fn log(&self, failures: u32, is_news: bool, timeout: Duration) {
+        match self {
+            Self::Asked(_) => {}
+            Self::Failed { terminal: true, error } if is_news => {
+                tracing::error!(target: TARGET, error, "reconcile failed for good, it is not tried again before a change");
+            }
+            Self::Failed { terminal: true, error } => {
+                tracing::debug!(target: TARGET, error, "reconcile failed for good, as before");
+            }
+            Self::Failed { error, .. } if is_news => {
+                tracing::warn!(target: TARGET, error, failures, "reconcile failed");
+            }
+            Self::Failed { error, .. } => {
+                tracing::debug!(target: TARGET, error, failures, "reconcile failed")
+            }
+            // Without the panic's message, which may quote an object; the panic hook has shown it.
+            Self::Panicked if is_news => tracing::error!(target: TARGET, failures, "reconcile panicked"),
+            Self::Panicked => tracing::debug!(target: TARGET, failures, "reconcile panicked"),
+            Self::TimedOut if is_news => {
+                tracing::warn!(target: TARGET, failures, "reconcile was not done in {timeout:?} and was dropped");
+            }
+            Self::TimedOut => {
+                tracing::debug!(target: TARGET, failures, "reconcile was not done in {timeout:?} and was dropped");
+            }
+        }
+    }
 }
 
 impl Worker {
@@ -139,18 +181,9 @@ impl<'w> Running<'w> {
     fn end(mut self, outcome: Outcome, timeout: Duration) {
         let Some(processing) = self.processing.take() else { return };
         let failures = processing.num_requeues() + 1;
-        match &outcome {
-            Outcome::Asked(_) => {}
-            Outcome::Failed { terminal: true, error } => {
-                tracing::error!(error, "reconcile failed for good, it is not tried again before a change");
-            }
-            Outcome::Failed { error, .. } => tracing::warn!(error, failures, "reconcile failed"),
-            // Without the panic's message, which may quote an object; the panic hook has shown it.
-            Outcome::Panicked => tracing::error!(failures, "reconcile panicked"),
-            Outcome::TimedOut => {
-                tracing::warn!(failures, "reconcile was not done in {timeout:?} and was dropped")
-            }
-        }
+        // The same again is told quietly.
+        let is_news = self.shared.stats.is_news(processing.key(), &outcome.trouble());
+        outcome.log(failures, is_news, timeout);
         self.count(|counters| match &outcome {
             Outcome::Asked(Action::Done) => &mut counters.success,
             Outcome::Asked(Action::RequeueAfter(_)) => &mut counters.requeue_after,

@@ -199,7 +199,7 @@ impl Writes {
         drop(state);
         for Write { informer, object, version, .. } in stale {
             let (informer, version) = (informer.name(), version.to_string());
-            tracing::warn!(
+            tracing::warn!(target: "informer::controller",
                 controller,
                 %key,
                 informer,

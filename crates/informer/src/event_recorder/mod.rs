@@ -225,7 +225,7 @@ impl EventRecorder {
             if shared.closed.load(Ordering::Acquire) { Some(DropReason::ShutDown) } else { refusal(&event) };
         if let Some(reason) = refused {
             shared.dropped.add(reason, 1);
-            tracing::debug!(regarding = %event.regarding, %reason, "an event was refused");
+            tracing::debug!(target: "informer::event_recorder", regarding = %event.regarding, %reason, "an event was refused");
             return Recorded::Dropped(reason);
         }
         let event = Arc::new(self.complete(event));
@@ -286,12 +286,24 @@ impl EventRecorder {
 
     /// How many events were recorded, written and dropped so far.
     pub fn metrics(&self) -> EventRecorderMetrics {
-        let shared = &*self.shared;
+        self.shared.metrics()
+    }
+
+    /// The same without keeping the recorder; `None` when it is gone.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn observer(&self) -> impl Fn() -> Option<EventRecorderMetrics> + Send + Sync + use<> {
+        let shared = Arc::downgrade(&self.shared);
+        move || Some(shared.upgrade()?.metrics())
+    }
+}
+
+impl Shared {
+    fn metrics(&self) -> EventRecorderMetrics {
         let snapshot = |outlet: &Outlet| outlet.counters.snapshot(&outlet.sink);
         EventRecorderMetrics {
-            recorded: shared.recorded.load(Ordering::Relaxed),
-            dropped: shared.dropped.snapshot(),
-            sinks: shared.outlets.iter().map(snapshot).collect(),
+            recorded: self.recorded.load(Ordering::Relaxed),
+            dropped: self.dropped.snapshot(),
+            sinks: self.outlets.iter().map(snapshot).collect(),
         }
     }
 }

@@ -47,7 +47,7 @@ impl Observer {
             Ok(()) => count(&self.counters.written, 1),
             Err(_) => {
                 self.counters.dropped.add(DropReason::Panicked, 1);
-                tracing::error!(sink = self.sink, "an observer of events panicked");
+                tracing::error!(target: "informer::event_recorder", sink = self.sink, "an observer of events panicked");
             }
         }
     }

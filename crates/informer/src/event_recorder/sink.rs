@@ -71,7 +71,11 @@ fn log(event: &RecordedEvent) {
     let RecordedEvent { regarding, reason, action, note, .. } = event;
     let controller = event.controller();
     match event.event_type {
-        EventType::Normal => tracing::info!(%regarding, reason, action, controller, "{note}"),
-        EventType::Warning => tracing::warn!(%regarding, reason, action, controller, "{note}"),
+        EventType::Normal => {
+            tracing::info!(target: "informer::event_recorder", %regarding, reason, action, controller, "{note}")
+        }
+        EventType::Warning => {
+            tracing::warn!(target: "informer::event_recorder", %regarding, reason, action, controller, "{note}")
+        }
     }
 }

@@ -110,7 +110,7 @@ impl Worker {
         }
         match why {
             Some((reason @ (DropReason::NamespaceGone | DropReason::NamespaceTerminating), _)) => {
-                tracing::debug!(sink = self.sink, namespace, %reason, "an event was dropped");
+                tracing::debug!(target: "informer::event_recorder", sink = self.sink, namespace, %reason, "an event was dropped");
             }
             Some((reason, trouble)) => self.say_trouble(format!("{reason}: {trouble}")),
             None if outcome == EventWriteOutcome::Done => self.say_recovery(),
@@ -132,9 +132,9 @@ impl Worker {
     fn say_trouble(&mut self, trouble: String) {
         let sink = &self.sink;
         if self.log.trouble.as_ref() == Some(&trouble) {
-            tracing::debug!(sink, %trouble, "an event was dropped");
+            tracing::debug!(target: "informer::event_recorder", sink, %trouble, "an event was dropped");
         } else {
-            tracing::warn!(sink, %trouble, "an event was dropped; the same again is logged at debug");
+            tracing::warn!(target: "informer::event_recorder", sink, %trouble, "an event was dropped; the same again is logged at debug");
             self.log.trouble = Some(trouble);
         }
     }
@@ -142,7 +142,7 @@ impl Worker {
     fn say_recovery(&mut self) {
         if let Some(trouble) = self.log.trouble.take() {
             let dropped = self.counters.dropped.snapshot();
-            tracing::info!(sink = self.sink, last = trouble, ?dropped, "events are written again");
+            tracing::info!(target: "informer::event_recorder", sink = self.sink, last = trouble, ?dropped, "events are written again");
         }
     }
 
@@ -152,7 +152,7 @@ impl Worker {
         let recently = self.log.full_said.is_some_and(|said| said.elapsed() < FULL_QUEUE_LOG_PERIOD);
         if full > self.log.full && (now || !recently) {
             let dropped = full - self.log.full;
-            tracing::warn!(sink = self.sink, dropped, "events were dropped: the sink's queue was full");
+            tracing::warn!(target: "informer::event_recorder", sink = self.sink, dropped, "events were dropped: the sink's queue was full");
             self.log.full = full;
             self.log.full_said = Some(Instant::now());
         }

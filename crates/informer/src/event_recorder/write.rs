@@ -91,7 +91,7 @@ impl Writer {
             if tries == MAX_TRIES || begun.elapsed() + pause > MAX_DURATION {
                 return (EventWriteOutcome::Failed, Some((DropReason::GaveUp, trouble)));
             }
-            tracing::debug!(tries, %trouble, "an event was not written, trying again");
+            tracing::debug!(target: "informer::event_recorder", tries, %trouble, "an event was not written, trying again");
             self.wait(pause).await;
         }
     }

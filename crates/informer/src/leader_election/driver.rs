@@ -130,7 +130,7 @@ impl Driver {
                     }
                 }
                 Output::Lead { token, until } => {
-                    tracing::info!(lease = self.shared.lease, token = token.0, "leads");
+                    tracing::info!(target: "informer::leader_election", lease = self.shared.lease, token = token.0, "leads");
                     let (leadership, term) = Leadership::new(token, until, self.shared.clock.clone());
                     self.term = Some(term);
                     return Next::Begin(leadership);
@@ -142,7 +142,7 @@ impl Driver {
                 }
                 Output::StopWork { lost } => {
                     if let Some(reason) = lost {
-                        tracing::warn!(
+                        tracing::warn!(target: "informer::leader_election",
                             lease = self.shared.lease,
                             ?reason,
                             "leadership is lost, the work is to stop"
@@ -154,7 +154,7 @@ impl Driver {
                     }
                 }
                 Output::DropWork => {
-                    tracing::warn!(lease = self.shared.lease, "the work did not stop in time and is dropped");
+                    tracing::warn!(target: "informer::leader_election", lease = self.shared.lease, "the work did not stop in time and is dropped");
                     return Next::DropWork;
                 }
                 Output::NewLeader(holder) => {
@@ -190,7 +190,7 @@ impl Driver {
     fn tell(&self, holder: &str) {
         let Some(handler) = &self.shared.on_new_leader else { return };
         if catch_unwind(AssertUnwindSafe(|| handler(holder))).is_err() {
-            tracing::error!(lease = self.shared.lease, "the new-leader handler panicked");
+            tracing::error!(target: "informer::leader_election", lease = self.shared.lease, "the new-leader handler panicked");
         }
     }
 
@@ -211,7 +211,7 @@ impl Driver {
         let lease = self.shared.lease.clone();
         if let Some(task) = task.filter(|_| !summary.work_ended) {
             self.handed_over = true;
-            tracing::error!(lease, "the work cannot be stopped");
+            tracing::error!(target: "informer::leader_election", lease, "the work cannot be stopped");
             watch_work(Arc::clone(&self.shared), task);
             return Err(LeaderElectionError::WorkNotEnded { lease });
         }
@@ -225,7 +225,7 @@ impl Driver {
             // It was dropped.
             Some(Err(_)) => None,
         };
-        tracing::info!(lease, end = ?summary.end, released = summary.released, "the run is over");
+        tracing::info!(target: "informer::leader_election", lease, end = ?summary.end, released = summary.released, "the run is over");
         Ok(Outcome { end: summary.end, output, released: summary.released })
     }
 }

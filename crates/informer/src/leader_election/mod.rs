@@ -242,12 +242,31 @@ impl LeaderElector {
 
     /// What it does and has done.
     pub fn metrics(&self) -> LeaderElectionMetrics {
-        let now = self.shared.clock.now();
-        let last_error = self.shared.told().last.clone();
-        let machine = self.shared.machine();
+        self.shared.metrics()
+    }
+
+    /// Namespace and name of the Lease.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn lease(&self) -> &str {
+        &self.shared.lease
+    }
+
+    /// The metrics without keeping the elector; `None` when it is gone.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn observer(&self) -> impl Fn() -> Option<LeaderElectionMetrics> + Send + Sync + use<> {
+        let shared = Arc::downgrade(&self.shared);
+        move || Some(shared.upgrade()?.metrics())
+    }
+}
+
+impl Shared {
+    fn metrics(&self) -> LeaderElectionMetrics {
+        let now = self.clock.now();
+        let last_error = self.told().last.clone();
+        let machine = self.machine();
         let observed = machine.observed();
         LeaderElectionMetrics {
-            lease: self.shared.lease.clone(),
+            lease: self.lease.clone(),
             identity: machine.options().identity().to_string(),
             is_leader: machine.leads(now),
             holder: observed.map(|record| record.holder.to_string()).unwrap_or_default(),
@@ -256,9 +275,7 @@ impl LeaderElector {
             counters: machine.counters(),
         }
     }
-}
 
-impl Shared {
     fn machine(&self) -> MutexGuard<'_, LeaderElection> {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -20,9 +20,9 @@ impl Told {
         if told.contains(&error) || told.len() >= MAX_TOLD {
             self.repeated += 1;
             let repeated = self.repeated;
-            tracing::debug!(lease, repeated, "a request about the lease failed again: {error}");
+            tracing::debug!(target: "informer::leader_election", lease, repeated, "a request about the lease failed again: {error}");
         } else {
-            tracing::warn!(lease, "a request about the lease failed: {error}");
+            tracing::warn!(target: "informer::leader_election", lease, "a request about the lease failed: {error}");
             told.push(error.clone());
         }
         self.last = Some(error);
@@ -39,7 +39,7 @@ impl Told {
     pub(super) fn recovered(&mut self, lease: &str) {
         self.writes.clear();
         if self.last.take().is_some() {
-            tracing::info!(lease, repeated = self.repeated, "requests about the lease work again");
+            tracing::info!(target: "informer::leader_election", lease, repeated = self.repeated, "requests about the lease work again");
             self.repeated = 0;
         }
     }

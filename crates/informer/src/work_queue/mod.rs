@@ -264,6 +264,16 @@ impl<K> WorkQueue<K> {
     pub fn metrics(&self) -> WorkQueueMetrics {
         self.shared.with(|queue| queue.metrics())
     }
+
+    /// The same without keeping the queue; `None` when it is gone.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn observer(&self) -> impl Fn() -> Option<WorkQueueMetrics> + Send + Sync + use<K>
+    where
+        K: Send + 'static,
+    {
+        let shared = Arc::downgrade(&self.shared);
+        move || Some(shared.upgrade()?.with(|queue| queue.metrics()))
+    }
 }
 
 fn key_of<K: Clone>(queue: &informer_core::WorkQueue<K>, taken: Taken) -> K {

@@ -89,7 +89,9 @@ async fn reconciles_that_do_not_finish_are_dropped_and_named() {
     });
     let running = world.run(controller.unwrap());
     // No objects, so that nothing else brings the keys back later.
-    ["b", "a"].map(|name| running.handle.enqueue(key(name)));
+    for name in ["b", "a"] {
+        running.handle.enqueue(key(name));
+    }
     pass(1.0).await;
     let begun = tokio::time::Instant::now();
     let (controller, result) = running.stop().await;

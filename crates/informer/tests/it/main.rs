@@ -6,6 +6,8 @@ mod custom_resource;
 mod handlers;
 mod large_lists;
 mod lifecycle;
+mod log;
+mod quiet;
 mod safety;
 mod secrets;
 mod support;
