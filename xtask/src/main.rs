@@ -1,5 +1,6 @@
 //! Everything that is done to this repository, as commands.
 
+mod bench;
 mod ci;
 mod e2e;
 mod metrics;
@@ -10,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Works on the repository it is built from: checks, end-to-end tests, a real API server.
+/// Works on the repository it is built from: checks, end-to-end tests, benchmarks, a real API server.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Cli {
@@ -20,6 +21,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    Bench(bench::Arguments),
     Ci(ci::Arguments),
     E2e(e2e::Arguments),
     RealApiserver(real_apiserver::Arguments),
@@ -27,6 +29,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Task::Bench(arguments) => bench::run(&arguments),
         Task::Ci(arguments) => ci::run(&arguments),
         Task::E2e(arguments) => e2e::run(&arguments),
         Task::RealApiserver(arguments) => real_apiserver::run(arguments),

@@ -1,0 +1,31 @@
+//! The formats by name: a further one is an arm here and a name in `FormatName`.
+
+use informer::kube::Client;
+use informer::kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use informer::{Dynamic, Metadata, MetadataOnly, ResourceListWatch, Typed};
+use k8s_openapi::api::core::v1::Pod;
+
+use crate::subject::{LABEL, Subject};
+use crate::{Arguments, FormatName, Result};
+
+/// Runs until standard input ends.
+pub(crate) async fn run(arguments: &Arguments, client: Client) -> Result {
+    let pods = ResourceListWatch::of::<Pod>(client.clone());
+    match arguments.format {
+        FormatName::Typed => {
+            let label = |pod: &Pod| pod.metadata.labels.as_ref()?.get(LABEL).cloned();
+            Subject::new(arguments, pods, Typed::<Pod>::new, label)?.obey().await
+        }
+        FormatName::Metadata => {
+            let label = |metadata: &Metadata| metadata.labels.get(LABEL).map(str::to_owned);
+            Subject::new(arguments, pods.metadata_only(true), || MetadataOnly, label)?.obey().await
+        }
+        FormatName::Dynamic => {
+            let kind = GroupVersionKind::gvk("bench.example.dev", "v1", "Widget");
+            let resource = ApiResource::from_gvk(&kind);
+            let label = |object: &DynamicObject| object.metadata.labels.as_ref()?.get(LABEL).cloned();
+            let widgets = ResourceListWatch::new(client, &resource);
+            Subject::new(arguments, widgets, || Dynamic::new(&resource), label)?.obey().await
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! One part of the library doing one thing a number of times, for valgrind to count: `bench-part scan 1000`.
+//!
+//! The set-up does not depend on that number, so that the difference of two counts is that of the operations alone. No
+//! clock, no random seed: the same instructions in every run.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use clap::{Parser, ValueEnum};
+use informer_bench::{Collection, Kind};
+use informer_core::{
+    ApplyOptions, Backlog, BacklogOptions, Delta, DeltaFifo, Indexer, Item, Notification, Object, ObjectKey,
+    ResourceVersion, Uid,
+};
+use informer_wire::{Limits, ListSplitter, ObjectMeta};
+use k8s_openapi::api::core::v1::Pod;
+
+/// Repeats one operation.
+#[derive(Debug, Parser)]
+struct Arguments {
+    #[arg(value_enum)]
+    part: Part,
+    /// How often.
+    operations: usize,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Part {
+    /// Splits a list into items, as chunks arrive.
+    Splitter,
+    /// Finds an object's metadata and copies it without managedFields.
+    Scan,
+    /// Decodes a Pod.
+    Decode,
+    /// Pushes a delta, and drains a hundred of them at once.
+    Fifo,
+    /// Applies updates to a store of a thousand objects with two indexes, a hundred at once.
+    Indexer,
+    /// Hands batches of a hundred notifications to 64 handlers; an operation is one notification of one handler.
+    FanOut,
+}
+
+/// Objects that are there.
+const OBJECTS: usize = 1_000;
+
+/// Deltas that are dealt with at once: what a busy stream brings.
+const BATCH: usize = 100;
+const HANDLERS: usize = 64;
+const CHUNK_BYTES: usize = 64 << 10;
+const SEED: u64 = 1;
+
+fn main() {
+    let Arguments { part, operations } = Arguments::parse();
+    match part {
+        Part::Splitter => splitter(operations),
+        Part::Scan => scan(operations),
+        Part::Decode => decode(operations),
+        Part::Fifo => fifo(operations),
+        Part::Indexer => indexer(operations),
+        Part::FanOut => fan_out(operations),
+    }
+}
+
+/// Generated Pods, as a list has them.
+fn pods() -> Vec<Vec<u8>> {
+    let collection = Collection::new(Kind::Pod5k, BATCH, BATCH);
+    let pod = |number| {
+        let mut bytes = Vec::new();
+        collection.write(number, number as u64 + 1, true, &mut bytes);
+        bytes
+    };
+    (0..BATCH).map(pod).collect()
+}
+
+fn splitter(operations: usize) {
+    let mut items = pods().join(&b',');
+    items.push(b',');
+    let head = &br#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":["#[..];
+    let mut splitter = ListSplitter::new(Limits::default());
+    splitter.push(Bytes::from_static(head));
+    let chunks: Vec<Bytes> = items.chunks(CHUNK_BYTES).map(Bytes::copy_from_slice).collect();
+    let mut split = 0;
+    for chunk in chunks.iter().cycle() {
+        if split >= operations {
+            break;
+        }
+        splitter.push(chunk.clone());
+        while let Some(item) = splitter.next_item().expect("it is a list") {
+            black_box(item);
+            split += 1;
+        }
+    }
+}
+
+fn scan(operations: usize) {
+    let pods = pods();
+    let mut scratch = Vec::new();
+    for pod in pods.iter().cycle().take(operations) {
+        scratch.clear();
+        let meta = ObjectMeta::scan(pod).expect("it is an object");
+        meta.extend_without_managed_fields(&mut scratch);
+        black_box(&scratch);
+    }
+}
+
+/// As the typed format does it: cut, then parsed by the SIMD parser into the k8s-openapi type.
+fn decode(operations: usize) {
+    let pods = pods();
+    let mut scratch = Vec::new();
+    for pod in pods.iter().cycle().take(operations) {
+        scratch.clear();
+        ObjectMeta::scan(pod).expect("it is an object").extend_without_managed_fields(&mut scratch);
+        let pod: Pod = simd_json::serde::from_slice(&mut scratch).expect("it is a Pod");
+        black_box(pod);
+    }
+}
+
+fn item(number: usize, version: u64) -> Item<u64> {
+    let key = ObjectKey::new(&format!("team-{}", number / 50), &format!("web-{number:05}"));
+    let uid = Uid::new(&format!("ebbfc665-3393-49c4-93f5-{number:012}"));
+    let object = Object { key, uid, version: ResourceVersion::from(version), value: Arc::new(version) };
+    let values = [format!("node-{}", number % 30), format!("app-{}", number % 40)];
+    let index_values =
+        values.map(|value| vec![Arc::from(value)].into_boxed_slice()).to_vec().into_boxed_slice();
+    Item { object: Arc::new(object), index_values }
+}
+
+/// Updates of all objects at one version after the other, made before anything is counted as an operation would be:
+/// their number does not depend on the operations, so that it cancels.
+fn updates() -> Vec<Vec<Item<u64>>> {
+    let round = |version: u64| {
+        let numbers: Vec<usize> = (0..OBJECTS).collect();
+        numbers
+            .chunks(BATCH)
+            .map(|numbers| numbers.iter().map(|number| item(*number, version)).collect())
+            .collect::<Vec<Vec<_>>>()
+    };
+    (2..8).flat_map(round).collect()
+}
+
+fn fifo(operations: usize) {
+    let updates = updates();
+    let mut fifo = DeltaFifo::new();
+    for batch in updates.iter().cycle().take(operations.div_ceil(BATCH)) {
+        for item in batch {
+            fifo.push(Delta::Updated(item.clone()));
+        }
+        black_box(fifo.drain());
+        fifo.processed();
+    }
+}
+
+fn indexer(operations: usize) {
+    let updates = updates();
+    let mut indexer = Indexer::new(SEED);
+    indexer.add_index();
+    indexer.add_index();
+    let added: Vec<Delta<u64>> = (0..OBJECTS).map(|number| Delta::Added(item(number, 1))).collect();
+    indexer.apply(&added, ApplyOptions::default());
+    let updates: Vec<Vec<_>> =
+        updates.into_iter().map(|batch| batch.into_iter().map(Delta::Updated).collect()).collect();
+    for batch in updates.iter().take(operations.div_ceil(BATCH)) {
+        black_box(indexer.apply(batch, ApplyOptions::default()));
+    }
+}
+
+fn fan_out(operations: usize) {
+    let updated = |number| {
+        let (old, new) = (item(number, 1).object, item(number, 2).object);
+        Notification::Updated { old, new }
+    };
+    let batch: Arc<[Notification<u64>]> = (0..BATCH).map(updated).collect();
+    let mut handlers: Vec<_> = (0..HANDLERS).map(|_| Backlog::new(BacklogOptions::default(), SEED)).collect();
+    for _ in 0..operations.div_ceil(BATCH * HANDLERS) {
+        for handler in &mut handlers {
+            handler.push(Arc::clone(&batch));
+        }
+        for handler in &mut handlers {
+            while let Some(batch) = handler.pop() {
+                // What a handler's turn does with it: looks at each.
+                for notification in &*batch {
+                    black_box(notification);
+                }
+            }
+        }
+    }
+}
