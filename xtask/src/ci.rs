@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use informer_real_apiserver::Binaries;
 
+use crate::bench;
 use crate::e2e;
 use crate::run::{self, Result, cargo, duration, heading, kill_group};
 
@@ -34,6 +35,7 @@ const STEPS: [Step; 7] = [
     Step { name: "metrics", run: |_| crate::metrics::check() },
     Step { name: "msrv", run: msrv },
     Step { name: "e2e", run: end_to_end },
+    Step { name: "bench", run: |_| bench::quick() },
 ];
 
 /// What the test harnesses have counted.

@@ -73,6 +73,11 @@ const OTHERS: [(&str, &str); 4] = [
 
 const SLOW: [&str; 2] = ["size", "build"];
 
+/// What the checks of every change run.
+pub(crate) fn quick() -> Result {
+    run(&Arguments { rows: Vec::new(), quick: true, bless: false, rounds: 0, scale: 0, list: false })
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result {
     if arguments.list {
         for (name, about) in PLANS.iter().map(|plan| (plan.row, plan.about)).chain(OTHERS) {
@@ -132,6 +137,7 @@ impl Bench {
         for plan in own {
             round::measure(self, plan, None)?;
         }
+        self.cost_of_a_handler();
         if !real.is_empty() {
             let server = real::Filled::start(self)?;
             for plan in real {
@@ -140,6 +146,18 @@ impl Bench {
             server.stop()?;
         }
         Ok(())
+    }
+
+    /// What each handler adds to an event: 64 of them, less one.
+    fn cost_of_a_handler(&mut self) {
+        for side in Side::ALL {
+            let nanoseconds = |row: &str| Some(1e9 / self.samples.median(&format!("{row}.events"), side)?);
+            if let (Some(many), Some(one)) = (nanoseconds("fan-out"), nanoseconds("fan-out-1")) {
+                let each = (many - one) / (plan::HANDLERS - 1) as f64;
+                let about = "fan-out: CPU of a further handler, per event";
+                self.samples.add(side, "fan-out.handler", about, metrics::Unit::Nanoseconds, each);
+            }
+        }
     }
 
     /// A row's number of objects, at this run's scale.

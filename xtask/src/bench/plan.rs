@@ -17,6 +17,8 @@ pub(crate) struct Plan {
     /// Several are of a namespace each, without objects.
     pub(crate) informers: usize,
     pub(crate) sides: &'static [Side],
+    /// Whether the first sync is of interest: not where another row has measured the same.
+    pub(crate) with_sync: bool,
     pub(crate) steps: &'static [Step],
 }
 
@@ -45,6 +47,9 @@ pub(crate) enum Step {
 const ALL: &[Side] = &Side::ALL;
 const OURS: &[Side] = &[Side::Ours];
 
+/// Handlers of the row that is about them.
+pub(crate) const HANDLERS: usize = 64;
+
 /// Percent of the objects that a relist finds changed.
 pub(crate) const CHANGED_PERCENT: usize = 5;
 
@@ -59,6 +64,7 @@ const PODS: Plan = Plan {
     handlers: 1,
     informers: 1,
     sides: ALL,
+    with_sync: true,
     steps: &[],
 };
 
@@ -110,10 +116,11 @@ pub(crate) const PLANS: &[Plan] = &[
     },
     Plan {
         row: "fan-out",
-        about: "64 handlers: watch",
+        about: "64 handlers: watch (with fan-out-1: cost of a handler)",
         format: "metadata",
         objects: 5_000,
-        handlers: 64,
+        handlers: HANDLERS,
+        with_sync: false,
         steps: &[Step::Events(5_000), Step::Events(5_000)],
         ..PODS
     },

@@ -151,10 +151,19 @@ impl Client {
         }
         let objects = self.objects as f64;
         let row = plan.row;
+        let resident = self.last.resident.saturating_sub(self.first.resident) as f64;
+        println!(
+            "{:12} {:.1} µs {:.2} KB",
+            self.side.name(),
+            micros(cpu) / objects,
+            resident / objects / 1e3
+        );
+        if !plan.with_sync {
+            return Ok(());
+        }
         let mut add = |what: &str, about: &str, unit, value| {
             samples.add(self.side, &format!("{row}.{what}"), &format!("{row}: {about}"), unit, value);
         };
-        let resident = self.last.resident.saturating_sub(self.first.resident) as f64;
         add("sync-cpu", "CPU to first sync, per object", Unit::Microseconds, micros(cpu) / objects);
         add("resident", "resident after sync, per object", Unit::Kilobytes, resident / objects / 1e3);
         let peak = self.last.peak as f64 / self.last.resident as f64;

@@ -19,6 +19,7 @@ const PLAN: Plan = Plan {
     handlers: 1,
     informers: 1,
     sides: &Side::ALL,
+    with_sync: false,
     steps: &[],
 };
 
@@ -46,8 +47,7 @@ pub(crate) fn measure(bench: &mut Bench) -> Result {
                 }
                 let plan = Plan { format, ..PLAN };
                 let mut client = Client::start(command, side, &plan, scaled, &target, &bench.stop)?;
-                // Under the plot's names, not under those of a row.
-                client.sync(&plan, &mut Default::default())?;
+                client.sync(&plan, &mut bench.samples)?;
                 let (cpu, resident) = client.used();
                 let about = format!("{format}, {objects} objects");
                 let (cpu_id, memory_id) = ids(format, objects);
