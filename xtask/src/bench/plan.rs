@@ -129,6 +129,7 @@ pub(crate) const PLANS: &[Plan] = &[
         about: "one handler, to compare 64 with: watch",
         format: "metadata",
         objects: 5_000,
+        with_sync: false,
         steps: &[Step::Events(5_000), Step::Events(5_000)],
         ..PODS
     },
@@ -136,6 +137,7 @@ pub(crate) const PLANS: &[Plan] = &[
         row: "reads",
         about: "reads of 100 namespaces of 500",
         objects: 50_000,
+        with_sync: false,
         steps: &[Step::Reads],
         ..PODS
     },

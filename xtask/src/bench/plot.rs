@@ -143,18 +143,20 @@ impl Panel<'_> {
     }
 }
 
+/// Three names to a line.
 fn legend(panel: &Panel<'_>, text: &mut String) {
-    let y = TOP + HEIGHT + 76.0;
-    let step = 810.0 / panel.points.len().max(4) as f64;
     for (at, (side, format, _)) in panel.points.iter().enumerate() {
         let (colour, dashes) = style(*side, format);
-        let name = if *format == "typed" { side.name() } else { format };
-        let x = 40.0 + step * at as f64;
+        let name = match *format {
+            "typed" => side.name().to_owned(),
+            _ => format!("{}, {format}", side.name()),
+        };
+        let (x, y) = (130.0 + 250.0 * (at % 3) as f64, TOP + HEIGHT + 70.0 + 24.0 * (at / 3) as f64);
         let _ = writeln!(
             text,
             "<path d=\"M{x:.1} {y}h24\" stroke=\"{colour}\" stroke-width=\"2.5\" stroke-dasharray=\"{dashes}\"/>\
              <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#222222\">{name}</text>",
-            x + 30.0,
+            x + 32.0,
             y + 4.5
         );
     }
@@ -177,7 +179,7 @@ mod tests {
         }
         let svg = svg(&samples);
         assert_eq!(svg.matches("<polyline").count(), 2 * CURVES.len());
-        for name in ["informer", "kube-runtime", "client-go", "metadata", "projection", "packed"] {
+        for name in ["informer", "kube-runtime", "client-go", "informer, metadata", "informer, packed"] {
             assert_eq!(svg.matches(&format!(">{name}</text>")).count(), 1, "{name}");
         }
         // To be looked at.

@@ -168,12 +168,6 @@ impl Client {
         add("resident", "resident after sync, per object", Unit::Kilobytes, resident / objects / 1e3);
         let peak = self.last.peak as f64 / self.last.resident as f64;
         add("sync-peak", "peak over steady, first sync", Unit::Times, peak);
-        println!(
-            "{:12} {:.1} µs {:.2} KB",
-            self.side.name(),
-            micros(cpu) / objects,
-            resident / objects / 1e3
-        );
         Ok(())
     }
 
@@ -276,7 +270,11 @@ impl Client {
             let per_second = number("iterations")? / number("read_ns")? * 1e3;
             let (id, about) = (format!("{row}.{what}"), format!("{row}: {about}"));
             samples.add(self.side, &id, &about, Unit::MillionsPerSecond, per_second);
-            self.rest()?;
+            let cpu = self.rest()?.as_secs_f64() * 1e9 / number("iterations")?;
+            if !writes {
+                let (id, about) = (format!("{row}.{what}-cpu"), format!("{row}: CPU of a get by key"));
+                samples.add(self.side, &id, &about, Unit::Nanoseconds, cpu);
+            }
         }
         println!("{:12} read", self.side.name());
         Ok(())
