@@ -157,8 +157,14 @@ impl Collection {
                     write!(out, "10.{}.{}.{}", 64 + number / 65_536 % 64, number / 256 % 256, number % 256)
                 }
                 "hostip" => write!(out, "10.0.{}.{}", noise(4) % NODES as u64 / 200, noise(4) % 200),
-                "created" => Ok(time(noise(5) % 86_400, out)),
-                "changed" => Ok(time((noise(5) + version) % 86_400, out)),
+                "created" => {
+                    time(noise(5) % 86_400, out);
+                    Ok(())
+                }
+                "changed" => {
+                    time((noise(5) + version) % 86_400, out);
+                    Ok(())
+                }
                 "hex0" => write_hex(noise(6), out),
                 "hex1" => write_hex(noise(7), out),
                 other => panic!("nothing is known of the hole {other}"),

@@ -67,7 +67,8 @@ fn unpacked(stop: &StopSignal) -> Option<PathBuf> {
         run::run_limited(apt.args(arguments).current_dir(&folder), LIMIT, stop).is_ok()
     };
     let download = ["download", "-q", "prometheus"];
-    if !apt(&download) && !(apt(&["update", "-q"]) && apt(&download)) {
+    let is_there = apt(&download) || (apt(&["update", "-q"]) && apt(&download));
+    if !is_there {
         return None;
     }
     let is_package = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "deb");

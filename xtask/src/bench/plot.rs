@@ -6,6 +6,9 @@ use super::Side;
 use super::metrics::Samples;
 use super::scale::{CURVES, OBJECTS, ids};
 
+/// Whose it is, what it shows, and its points.
+type Curve = (Side, &'static str, Vec<(usize, f64)>);
+
 /// Both axes of a panel are logarithmic: a straight line with the slope of the grid is a constant cost per object.
 struct Panel<'a> {
     title: &'a str,
@@ -13,7 +16,7 @@ struct Panel<'a> {
     /// The smallest and the largest value of the axis, as powers of ten.
     decades: (i32, i32),
     tick: fn(i32) -> String,
-    points: Vec<(Side, &'static str, Vec<(usize, f64)>)>,
+    points: Vec<Curve>,
 }
 
 const WIDTH: f64 = 340.0;

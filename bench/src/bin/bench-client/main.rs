@@ -55,6 +55,10 @@ enum FormatName {
     Typed,
     /// Metadata of Pods.
     Metadata,
+    /// Of Pods, where they run and how they are.
+    Projection,
+    /// Compressed Pods.
+    Packed,
     /// The custom resource, as dynamic objects.
     Dynamic,
 }
