@@ -40,6 +40,9 @@ async fn each_failure_is_logged_with_controller_key_and_id_and_no_panic_is_quote
         .with_ansi(false)
         .with_writer(log.clone())
         .finish();
+    // While there is one subscriber alone, `tracing` asks the thread that comes first to a place in the code whether it is of
+    // interest to anybody, and other tests' threads have none. A second one makes it ask all.
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let _guard = tracing::subscriber::set_default(subscriber);
     let world = World::new();
     let calls = Calls::new();

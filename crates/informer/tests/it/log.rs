@@ -1,12 +1,16 @@
 //! A log that a test reads.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
-use tracing::Level;
 use tracing::subscriber::DefaultGuard;
+use tracing::{Dispatch, Level};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::FmtSpan;
+
+/// While there is one subscriber alone, `tracing` asks the thread that comes first to a place in the code whether it is of
+/// interest to anybody, and other tests' threads have none. A second one makes it ask all.
+static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(tracing_subscriber::registry()));
 
 /// What was logged, as text.
 #[derive(Clone, Default)]
@@ -15,6 +19,7 @@ pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 impl Log {
     /// Takes what this thread logs up to that level, spans included, until the guard is dropped.
     pub(crate) fn capture(&self, level: Level) -> DefaultGuard {
+        LazyLock::force(&SECOND);
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(level)
             .with_span_events(FmtSpan::NEW)
