@@ -153,7 +153,7 @@ pub(crate) fn read(
 ) -> ListItem<Value> {
     let (uid, version) = (Uid::new(&uid_text(stored.uid)), ResourceVersion::from(stored.version));
     let known = stage.store.known(key.namespace(), key.name()).filter(|_| may_be_known);
-    if known == Some((&uid, &version)) {
+    if known.is_some_and(|known| known.uid == uid && known.version == version) {
         stage.load.count("unchanged items");
         return ListItem::Unchanged(Identity { key: key.clone(), uid, version });
     }

@@ -28,6 +28,7 @@
 
 mod cursor;
 mod error;
+mod glance;
 mod gzip_members;
 mod json_reader;
 mod limits;
@@ -45,6 +46,7 @@ mod watch_event;
 mod watch_frames;
 
 pub use error::{WireError, WireErrorKind};
+pub use glance::Glance;
 pub use gzip_members::GzipMembers;
 pub use json_reader::JsonReader;
 pub use limits::{DEPTH_LIMIT, Limits};

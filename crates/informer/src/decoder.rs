@@ -6,12 +6,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use informer_core::reflector::{ListItem, WatchEvent};
 use informer_core::{Identity, Item, Object, ObjectKey, ResourceVersion, Uid};
-use informer_wire::{EventKind, ObjectMeta};
+use informer_wire::{EventKind, Glance, ObjectMeta};
 
 use crate::failure;
 use crate::index::IndexRegistry;
 use crate::list_watch::BoxError;
 use crate::raw_object::{DecodeError, RawObject};
+use crate::scratch::Scratch;
 use crate::store::StoreShared;
 
 /// Changes an object before anybody sees it.
@@ -51,7 +52,7 @@ impl RawItem {
 
 impl<V: Send + Sync + 'static> Decoder<V> {
     /// One item of a list.
-    pub(crate) fn item(&self, bytes: &[u8], scratch: &mut Vec<u8>) -> ListItem<V> {
+    pub(crate) fn item(&self, bytes: &[u8], scratch: &mut Scratch) -> ListItem<V> {
         self.identify(bytes, true, scratch)
     }
 
@@ -60,7 +61,7 @@ impl<V: Send + Sync + 'static> Decoder<V> {
         &self,
         event: &informer_wire::WatchEvent,
         initial: bool,
-        scratch: &mut Vec<u8>,
+        scratch: &mut Scratch,
     ) -> WatchEvent<V> {
         match &event.kind {
             EventKind::Added => WatchEvent::Added(self.identify(&event.object, initial, scratch)),
@@ -80,7 +81,10 @@ impl<V: Send + Sync + 'static> Decoder<V> {
         }
     }
 
-    fn identify(&self, bytes: &[u8], may_be_known: bool, scratch: &mut Vec<u8>) -> ListItem<V> {
+    fn identify(&self, bytes: &[u8], may_be_known: bool, scratch: &mut Scratch) -> ListItem<V> {
+        if may_be_known && let Some(identity) = self.known(bytes) {
+            return ListItem::Unchanged(identity);
+        }
         let meta = match ObjectMeta::scan(bytes) {
             Ok(meta) => meta,
             Err(error) => return ListItem::Unreadable(error.to_string().into()),
@@ -88,18 +92,15 @@ impl<V: Send + Sync + 'static> Decoder<V> {
         let (namespace, name) = (meta.namespace().unwrap_or_default(), meta.name());
         let uid = Uid::new(meta.uid().unwrap_or_default());
         let version = ResourceVersion::new(meta.resource_version().unwrap_or_default());
-        if may_be_known
-            && !version.is_empty()
-            && let Some(key) =
-                self.store.read().known(namespace, name).and_then(|(known_uid, known_version)| {
-                    (*known_uid == uid && *known_version == version).then(|| ObjectKey::new(namespace, name))
-                })
-        {
-            return ListItem::Unchanged(Identity { key, uid, version });
-        }
+        scratch.make_room(bytes.len());
         let identity = Identity { key: ObjectKey::new(namespace, name), uid, version };
-        let mut raw =
-            RawObject { bytes, meta: &meta, keep_managed_fields: self.keep_managed_fields, scratch };
+        let mut raw = RawObject {
+            bytes,
+            meta: &meta,
+            keep_managed_fields: self.keep_managed_fields,
+            scratch: &mut scratch.bytes,
+            buffers: &mut scratch.buffers,
+        };
         match self.value(&mut raw) {
             Err(error) => ListItem::Undecodable(identity, bounded(&error.to_string())),
             Ok(value) => {
@@ -108,6 +109,22 @@ impl<V: Send + Sync + 'static> Decoder<V> {
                 ListItem::Decoded(Item { index_values: self.indexes.values(&object), object })
             }
         }
+    }
+
+    /// The object's identity, if this very version is stored: then nothing more is read of it, and nothing is allocated.
+    fn known(&self, bytes: &[u8]) -> Option<Identity> {
+        if self.store.read().is_empty() {
+            return None;
+        }
+        let Glance { namespace, name, uid, resource_version, .. } = Glance::at(bytes)?;
+        let store = self.store.read();
+        let stored = store.known(&namespace, &name)?;
+        let same = stored.uid == Uid::new(&uid) && stored.version == ResourceVersion::new(&resource_version);
+        same.then(|| Identity {
+            key: stored.key.clone(),
+            uid: stored.uid.clone(),
+            version: stored.version.clone(),
+        })
     }
 
     /// Users' code runs here: what it panics with is an error of this object alone.

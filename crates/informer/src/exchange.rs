@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use crate::decoder::{Decoder, RawItem};
 use crate::failure;
 use crate::list_watch::{BoxError, ByteBody, ListWatch};
+use crate::scratch::Scratch;
 
 /// An error's body is read up to here: enough for any Status, too little to hurt.
 const MAX_ERROR_BODY_BYTES: usize = 1 << 20;
@@ -97,7 +98,6 @@ struct Reader<V> {
     max_decoding: usize,
     /// How the body ended; yielded after everything before it.
     end: Option<Result<Option<ListEnd>, Failure>>,
-    scratch: Vec<u8>,
 }
 
 enum Framing {
@@ -139,7 +139,6 @@ impl<V: Send + Sync + 'static> Reader<V> {
             decoding: VecDeque::new(),
             max_decoding: std::thread::available_parallelism().map_or(1, usize::from),
             end: None,
-            scratch: Vec::new(),
         }
     }
 
@@ -284,10 +283,10 @@ impl<V: Send + Sync + 'static> Reader<V> {
             }
         };
         let decoding = if bytes < INLINE_BYTES || self.max_decoding == 1 {
-            Decoding::Done(decode(&self.decoder, items, initial, &mut self.scratch))
+            Decoding::Done(decode(&self.decoder, items, initial))
         } else {
             let decoder = Arc::clone(&self.decoder);
-            let work = move || decode(&decoder, items, initial, &mut Vec::new());
+            let work = move || decode(&decoder, items, initial);
             Decoding::Elsewhere(tokio::task::spawn_blocking(work))
         };
         self.decoding.push_back(decoding);
@@ -322,9 +321,8 @@ fn decode<V: Send + Sync + 'static>(
     decoder: &Decoder<V>,
     items: Vec<RawItem>,
     initial: Option<bool>,
-    scratch: &mut Vec<u8>,
 ) -> Input<V> {
-    match initial {
+    Scratch::with(|scratch| match initial {
         None => Input::Items(
             items
                 .into_iter()
@@ -348,7 +346,7 @@ fn decode<V: Send + Sync + 'static>(
             }
             Input::Events(events)
         }
-    }
+    })
 }
 
 /// A panic outside users' code is a fault of ours: it goes on in the driver, which restarts by a relist.

@@ -1,11 +1,11 @@
 //! One listener's end of the pipe: its backlog, and what takes from it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use informer_core::{Backlog, BacklogOptions, Notification};
+use informer_core::{Backlog, BacklogOptions, Notification, Overflow};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
@@ -21,7 +21,10 @@ const TURN: Duration = Duration::from_millis(50);
 
 /// What the driver puts in and the listener takes out.
 pub(crate) struct Listener<V> {
-    backlog: Mutex<State<V>>,
+    backlog: Mutex<Backlog<V>>,
+    overflow: Overflow,
+    /// Nothing more will come; what waits is dropped. Asked before each call of a handler, so it is no part of the mutex.
+    closed: AtomicBool,
     /// Wakes the listener: something waits, or it is closed.
     filled: Notify,
     /// Wakes the driver, which may be waiting for room.
@@ -30,16 +33,12 @@ pub(crate) struct Listener<V> {
     panics: AtomicU64,
 }
 
-struct State<V> {
-    backlog: Backlog<V>,
-    /// Nothing more will come; what waits is dropped.
-    closed: bool,
-}
-
 impl<V> Listener<V> {
     pub(crate) fn new(options: BacklogOptions, hash_seed: u64, drained: Arc<Notify>) -> Self {
         Self {
-            backlog: Mutex::new(State { backlog: Backlog::new(options, hash_seed), closed: false }),
+            overflow: options.overflow,
+            backlog: Mutex::new(Backlog::new(options, hash_seed)),
+            closed: AtomicBool::new(false),
             filled: Notify::new(),
             drained,
             synced: watch::Sender::new(false),
@@ -49,11 +48,11 @@ impl<V> Listener<V> {
 
     /// Appends a batch; says whether the backlog has passed its limit by that and is now conflated.
     pub(crate) fn push(&self, batch: Batch<V>) -> bool {
-        let mut state = self.state();
-        let before = state.backlog.is_conflated();
-        state.backlog.push(batch);
-        let conflated = !before && state.backlog.is_conflated();
-        drop(state);
+        let mut backlog = self.backlog();
+        let before = backlog.is_conflated();
+        backlog.push(batch);
+        let conflated = !before && backlog.is_conflated();
+        drop(backlog);
         self.filled.notify_one();
         conflated
     }
@@ -70,13 +69,14 @@ impl<V> Listener<V> {
     }
 
     pub(crate) fn try_next(&self) -> Result<Option<Batch<V>>, Closed> {
-        let mut state = self.state();
-        if state.closed || state.backlog.is_disconnected() {
+        let mut backlog = self.backlog();
+        if self.is_closed() || backlog.is_disconnected() {
             return Err(Closed);
         }
-        let batch = state.backlog.pop();
-        drop(state);
-        if batch.is_some() {
+        let was_full = backlog.is_full();
+        let batch = backlog.pop();
+        drop(backlog);
+        if was_full {
             self.drained.notify_one();
         }
         Ok(batch)
@@ -84,28 +84,28 @@ impl<V> Listener<V> {
 
     /// The listener has dealt with this batch.
     pub(crate) fn acknowledge(&self, batch: &Batch<V>) {
-        if batch.iter().any(|notification| matches!(notification, Notification::Synced { .. })) {
+        let synced = |notification: &Notification<V>| matches!(notification, Notification::Synced { .. });
+        if !*self.synced.borrow() && batch.iter().any(synced) {
             self.synced.send_replace(true);
         }
     }
 
     pub(crate) fn close(&self) {
-        self.state().closed = true;
+        self.closed.store(true, Ordering::Release);
         self.filled.notify_one();
         self.drained.notify_one();
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.state().closed
+        self.closed.load(Ordering::Acquire)
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        let state = self.state();
-        !state.closed && state.backlog.is_full()
+        self.overflow == Overflow::Block && !self.is_closed() && self.backlog().is_full()
     }
 
     pub(crate) fn is_disconnected(&self) -> bool {
-        self.state().backlog.is_disconnected()
+        self.overflow == Overflow::Disconnect && self.backlog().is_disconnected()
     }
 
     pub(crate) fn synced(&self) -> watch::Receiver<bool> {
@@ -113,10 +113,10 @@ impl<V> Listener<V> {
     }
 
     pub(crate) fn stats(&self) -> ListenerStats {
-        let state = self.state();
-        let counters = state.backlog.counters();
+        let backlog = self.backlog();
+        let counters = backlog.counters();
         ListenerStats {
-            waiting: state.backlog.len(),
+            waiting: backlog.len(),
             conflations: counters.conflations,
             merged: counters.merged,
             high_water: counters.high_water,
@@ -124,7 +124,7 @@ impl<V> Listener<V> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<V>> {
+    fn backlog(&self) -> MutexGuard<'_, Backlog<V>> {
         // No user code runs under this lock.
         self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use informer_core::{Object, Selector};
+use informer_core::{Object, Selector, Snapshot};
 
 use crate::store::StoreShared;
 
@@ -38,12 +38,16 @@ impl<V> Lister<V> {
     /// Costs time in proportion to the objects of the namespace, or to all of them: labels are not indexed unless you
     /// [add an index](crate::SharedInformer::add_index).
     pub fn list(&self, selector: &Selector) -> Vec<Arc<V>> {
-        self.objects(selector).iter().map(|object| Arc::clone(&object.value)).collect()
+        self.objects(selector).iter().map(value_of).collect()
     }
 
     /// Every object, in no particular order.
     pub fn all(&self) -> Vec<Arc<V>> {
-        self.collect(|_| true).iter().map(|object| Arc::clone(&object.value)).collect()
+        match &self.namespace {
+            // A few nanoseconds an object: not worth a copy to get out of the lock.
+            Some(namespace) => self.shared.read().list_namespace(namespace).map(value_of).collect(),
+            None => self.snapshot().iter().map(value_of).collect(),
+        }
     }
 
     /// The object of this name, with key and version.
@@ -55,19 +59,25 @@ impl<V> Lister<V> {
 
     /// The objects with matching labels, with key and version.
     pub(crate) fn objects(&self, selector: &Selector) -> Vec<Arc<Object<V>>> {
-        self.collect(|object| selector.matches(|name| self.shared.label(&object.value, name)))
-    }
-
-    fn collect(&self, matches: impl Fn(&&Arc<Object<V>>) -> bool) -> Vec<Arc<Object<V>>> {
-        // What is looked at is looked at outside of the lock, so that a long scan does not hold up the writer.
+        let matches =
+            |object: &&Arc<Object<V>>| selector.matches(|name| self.shared.label(&object.value, name));
+        // Labels are looked at outside of the lock: a format may be anybody's.
         match &self.namespace {
             Some(namespace) => {
                 let objects: Vec<_> = self.shared.read().list_namespace(namespace).cloned().collect();
                 objects.into_iter().filter(|object| matches(&object)).collect()
             }
-            None => self.shared.read().snapshot().iter().filter(matches).cloned().collect(),
+            None => self.snapshot().iter().filter(matches).cloned().collect(),
         }
     }
+
+    fn snapshot(&self) -> Snapshot<V> {
+        self.shared.read().snapshot()
+    }
+}
+
+fn value_of<V>(object: &Arc<Object<V>>) -> Arc<V> {
+    Arc::clone(&object.value)
 }
 
 impl<V> Clone for Lister<V> {

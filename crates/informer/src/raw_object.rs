@@ -6,6 +6,7 @@ use informer_wire::ObjectMeta;
 use serde::de::DeserializeOwned;
 
 use crate::on_demand;
+use crate::scratch::ParserBuffers;
 
 /// The JSON of one object, identified but not yet decoded.
 pub struct RawObject<'a> {
@@ -14,6 +15,7 @@ pub struct RawObject<'a> {
     pub(crate) keep_managed_fields: bool,
     /// Reused from object to object: the SIMD parser writes into its input.
     pub(crate) scratch: &'a mut Vec<u8>,
+    pub(crate) buffers: &'a mut ParserBuffers,
 }
 
 impl RawObject<'_> {
@@ -24,7 +26,7 @@ impl RawObject<'_> {
     pub fn decode<T: DeserializeOwned>(&mut self) -> Result<T, DecodeError> {
         let Self { bytes, meta, keep_managed_fields, .. } = *self;
         fill(bytes, meta, keep_managed_fields, self.scratch);
-        parse(self.scratch, &mut |scratch| fill(bytes, meta, keep_managed_fields, scratch))
+        parse(self.scratch, self.buffers, &mut |scratch| fill(bytes, meta, keep_managed_fields, scratch))
     }
 
     /// The same for a `T` that has few of the object's fields: the others are stepped over, without being validated.
@@ -64,10 +66,11 @@ fn fill(bytes: &[u8], meta: &ObjectMeta<'_>, keep_managed_fields: bool, scratch:
 )]
 pub(crate) fn parse<T: DeserializeOwned>(
     json: &mut Vec<u8>,
+    buffers: &mut ParserBuffers,
     refill: &mut dyn FnMut(&mut Vec<u8>),
 ) -> Result<T, DecodeError> {
     #[cfg(feature = "simd")]
-    if let Ok(value) = simd_json::serde::from_slice(json) {
+    if let Ok(value) = simd_json::serde::from_slice_with_buffers(json, buffers) {
         return Ok(value);
     } else {
         // serde_json has the last word, and the better message. The SIMD parser has overwritten its input.

@@ -1,11 +1,12 @@
 //! Reading the cache.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 use informer_core::{Indexer, Object, ObjectKey, ResourceVersion, Snapshot};
 
 use crate::format::{Format, Owner};
 use crate::lister::Lister;
+use crate::readers_lock::{ReadGuard, ReadersLock, WriteGuard};
 
 /// The cache of one informer; cheap to clone, readable from any thread.
 ///
@@ -20,7 +21,7 @@ pub struct Store<V> {
 
 /// The store between its one writer and its readers.
 pub(crate) struct StoreShared<V> {
-    indexer: RwLock<Indexer<V>>,
+    indexer: ReadersLock<Indexer<V>>,
     meta: MetaFunctions<V>,
 }
 
@@ -49,18 +50,18 @@ impl<V> MetaFunctions<V> {
 
 impl<V> StoreShared<V> {
     pub(crate) fn new(hash_seed: u64, meta: MetaFunctions<V>) -> Self {
-        Self { indexer: RwLock::new(Indexer::new(hash_seed)), meta }
+        Self { indexer: ReadersLock::new(Indexer::new(hash_seed)), meta }
     }
 
-    // No user code runs under this lock, so a poisoned one means a fault of ours: the driver then starts over with a relist,
-    // and readers see what there is.
+    // No user code runs under this lock, so a panic under it means a fault of ours: the driver then starts over with a
+    // relist, and readers see what there is.
 
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Indexer<V>> {
-        self.indexer.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn read(&self) -> ReadGuard<'_, Indexer<V>> {
+        self.indexer.read()
     }
 
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Indexer<V>> {
-        self.indexer.write().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn write(&self) -> WriteGuard<'_, Indexer<V>> {
+        self.indexer.write()
     }
 
     pub(crate) fn label<'v>(&self, value: &'v V, name: &str) -> Option<&'v str> {

@@ -18,7 +18,7 @@ use slab::Slab;
 pub use snapshot::Snapshot;
 use value_index::ValueIndex;
 
-use crate::{IndexValues, Object, ObjectKey, ResourceVersion, Uid};
+use crate::{IndexValues, Object, ObjectKey, ResourceVersion};
 
 /// Names one index of an [`Indexer`]: the position of its values in [`IndexValues`].
 ///
@@ -125,13 +125,12 @@ impl<V> Indexer<V> {
         self.find(namespace, name).is_some()
     }
 
-    /// Uid and version of the stored object, for whoever decides if one off the wire needs decoding at all.
+    /// The stored object, for whoever decides if one off the wire needs decoding at all.
     ///
     /// `None` for a stale object, which is to be decoded again whatever its version.
-    pub fn known(&self, namespace: &str, name: &str) -> Option<(&Uid, &ResourceVersion)> {
+    pub fn known(&self, namespace: &str, name: &str) -> Option<&Arc<Object<V>>> {
         let slot = self.find(namespace, name).filter(|&slot| !self.slab.is_stale(slot))?;
-        let object = self.slab.object(slot);
-        Some((&object.uid, &object.version))
+        Some(self.slab.object(slot))
     }
 
     /// Whether the object is stored and not known to be what the server has: its newer version could not be decoded, or

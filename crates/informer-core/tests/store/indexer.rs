@@ -133,12 +133,12 @@ fn deletion_tells_the_final_state_only_of_the_stored_incarnation() {
 fn undecodable_version_keeps_the_last_good_one_marked_stale() {
     let mut store = store();
     apply(&mut store, [added("a/x", 1)]);
-    assert_eq!(store.known("a", "x"), Some((&Uid::new("u"), &1.into())));
+    assert_eq!(store.known("a", "x").unwrap().version, 1.into());
 
     assert_eq!(apply(&mut store, [Delta::Undecodable(identity(&simple("a/x", 2)))]), "");
     assert!(store.is_stale(&key("a/x")));
     assert_eq!((store.stale_len(), store.len()), (1, 1));
-    assert_eq!(store.known("a", "x"), None, "the next list decodes it again");
+    assert!(store.known("a", "x").is_none(), "the next list decodes it again");
 
     assert_eq!(apply(&mut store, [updated("a/x", 3)]), "U3");
     assert_eq!(store.stale_len(), 0);

@@ -24,6 +24,7 @@ use super::tags::{Pairs, Tags};
 use super::texts::Texts;
 use super::{Format, Owner};
 use crate::raw_object::{DecodeError, RawObject, parse};
+use crate::scratch::ParserBuffers;
 
 /// Objects of the resource `K`, compressed until they are read: a tenth of the bytes they came as.
 ///
@@ -150,7 +151,7 @@ impl<K: DeserializeOwned> PackedObject<K> {
     /// # Errors
     /// If it does not fit `K`, or [is damaged](DecodeError::is_damaged).
     pub fn decode(&self) -> Result<K, DecodeError> {
-        self.packed.unpack(|buffer, refill| parse(buffer, refill))?
+        self.packed.unpack(|buffer, refill| parse(buffer, &mut ParserBuffers::default(), refill))?
     }
 }
 
