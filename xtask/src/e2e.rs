@@ -45,7 +45,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result {
     }
     heading("e2e: building the suite");
     // As the workspace's tests build it, so that nothing is compiled twice with other features.
-    run::run(&mut cargo(&["test", "--workspace", "--test", "lists_its_cases"]))?;
+    // The second test is the sample controller's: with it, cargo builds the program that the suite runs.
+    let tests = ["--test", "lists_its_cases", "--test", "manifests"];
+    run::run(cargo(&["test", "--workspace"]).args(tests))?;
     let suite_path = std::env::current_exe().map_err(|error| format!("where am I? {error}"))?;
     let suite_path = suite_path.with_file_name("informer-e2e");
     let stop = StopSignal::register()?;

@@ -20,8 +20,13 @@ pub(crate) struct Scope {
 impl Scope {
     /// All objects of a kind.
     pub(crate) fn of(kind: Kind) -> Self {
+        Self::of_resource(kind.resource())
+    }
+
+    /// All objects of a resource.
+    pub(crate) fn of_resource(resource: ApiResource) -> Self {
         Self {
-            resource: kind.resource(),
+            resource,
             namespaces: Vec::new(),
             labels: String::new(),
             fields: String::new(),

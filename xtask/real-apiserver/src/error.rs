@@ -25,7 +25,7 @@ pub enum Error {
     },
     /// A process did not start, ended by itself, or was not ready in time.
     ProcessFailed {
-        /// `etcd` or `kube-apiserver`.
+        /// What it is called: `etcd`, `kube-apiserver`, or as its starter says.
         name: &'static str,
         /// What was seen of it.
         reason: String,

@@ -32,4 +32,5 @@ mod server;
 pub use binaries::{Binaries, ETCD_VERSION, KUBERNETES_VERSION};
 pub use error::Error;
 pub use http::Response;
+pub use process::Process;
 pub use server::{Options, RealApiServer};

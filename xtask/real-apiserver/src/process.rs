@@ -28,7 +28,7 @@ const TAIL_LINES: usize = 25;
 
 /// A running child process; dropping it kills it.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     name: &'static str,
     child: Child,
     guard: Child,
@@ -38,7 +38,10 @@ pub(crate) struct Process {
 impl Process {
     /// Starts `command` with its output appended to `log`. Should this program die before it has stopped the
     /// process, the guard removes the folder `remove` too.
-    pub(crate) fn spawn(
+    ///
+    /// # Errors
+    /// When the log cannot be opened, or the process or its guard not be started.
+    pub fn spawn(
         name: &'static str,
         mut command: Command,
         log: &Path,
@@ -58,8 +61,16 @@ impl Process {
         Ok(Self { name, guard: guard.map_err(Error::io(doing))?, child, log: log.to_owned() })
     }
 
+    /// The process's id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal, by its name without `SIG`.
-    pub(crate) fn signal(&self, signal: &str) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// When it cannot be sent.
+    pub fn signal(&self, signal: &str) -> Result<(), Error> {
         // The standard library can only send SIGKILL; every Unix shell has a `kill` built in.
         let script = r#"kill -s "$1" "$2""#;
         let status = Command::new("sh")
@@ -71,7 +82,10 @@ impl Process {
     }
 
     /// Kills the process with SIGKILL and waits until it is gone.
-    pub(crate) fn kill(&mut self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub fn kill(&mut self) -> Result<(), Error> {
         let doing = || format!("killing {}", self.name);
         self.child.kill().map_err(Error::io(doing))?;
         self.child.wait().map_err(Error::io(doing))?;
@@ -80,24 +94,45 @@ impl Process {
     }
 
     /// Asks the process to end with SIGTERM, and kills it if it has not done so within `patience`.
-    pub(crate) fn stop(&mut self, patience: Duration) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub fn stop(&mut self, patience: Duration) -> Result<(), Error> {
         if self.ended()?.is_none() {
             self.signal("TERM")?;
-            let deadline = Instant::now() + patience;
-            while self.ended()?.is_none() && Instant::now() < deadline {
-                thread::sleep(POLL);
-            }
+            self.wait(patience)?;
         }
         self.kill()
     }
 
+    /// How the process ended; nothing if it has not done so within `patience`.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub fn wait(&mut self, patience: Duration) -> Result<Option<ExitStatus>, Error> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let ended = self.ended()?;
+            if ended.is_some() || Instant::now() >= deadline {
+                return Ok(ended);
+            }
+            thread::sleep(POLL);
+        }
+    }
+
     /// How the process ended, if it has.
-    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>, Error> {
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>, Error> {
         self.child.try_wait().map_err(Error::io(|| format!("waiting for {}", self.name)))
     }
 
     /// An error if the process has ended, which nobody asked it to.
-    pub(crate) fn check(&mut self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::ProcessFailed`] if it has.
+    pub fn check(&mut self) -> Result<(), Error> {
         match self.ended()? {
             None => Ok(()),
             Some(status) => Err(self.failed(format!("ended by itself ({status})"))),
@@ -105,7 +140,7 @@ impl Process {
     }
 
     /// An error about this process, with the end of its log.
-    pub(crate) fn failed(&self, reason: String) -> Error {
+    pub fn failed(&self, reason: String) -> Error {
         Error::ProcessFailed { name: self.name, reason, log_tail: tail(&self.log) }
     }
 

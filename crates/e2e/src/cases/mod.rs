@@ -19,6 +19,7 @@ mod objects_enter_and_leave_a_field_selector;
 mod objects_enter_and_leave_a_label_selector;
 mod own_writes_are_waited_for;
 mod several_namespaces_share_one_cache;
+mod the_sample_controller_survives_everything;
 mod watch_list_and_list_agree;
 
 /// One line a case: its file is its name.
@@ -48,4 +49,5 @@ pub(crate) const CASES: &[Case] = cases![
     a_killed_server_is_survived,
     lost_versions_make_gap_deletions_stale,
     an_unknown_token_recovers_when_it_is_accepted,
+    the_sample_controller_survives_everything,
 ];

@@ -1,6 +1,8 @@
 //! The embedded server behind its HTTP listener.
 
 use informer_testserver::{Fault, FaultRule, Listening, TestServer, Verb};
+use kube::config::Kubeconfig;
+use serde_json::json;
 
 use crate::outcome::Result;
 use crate::world::Kind;
@@ -28,6 +30,15 @@ impl Embedded {
         let mut config = kube::Config::new(url);
         config.auth_info.token = Some(TOKEN.to_owned().into());
         config
+    }
+
+    pub(super) fn kubeconfig(&self) -> Result<Kubeconfig> {
+        Ok(serde_json::from_value(json!({
+            "clusters": [{"name": "it", "cluster": {"server": self.listening.url()}}],
+            "users": [{"name": "it", "user": {"token": TOKEN}}],
+            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+            "current-context": "it",
+        }))?)
     }
 
     pub(super) async fn kill(&self) -> Result {

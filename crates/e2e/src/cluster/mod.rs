@@ -6,6 +6,7 @@ mod real;
 use std::net::SocketAddr;
 
 use clap::ValueEnum;
+use kube::config::Kubeconfig;
 
 use crate::gate::Gate;
 use crate::outcome::{Error, Result};
@@ -78,6 +79,23 @@ impl Cluster {
     /// A gate in front of it.
     pub(crate) async fn gate(&self) -> Result<Gate> {
         Ok(Gate::open_to(self.addr()?).await?)
+    }
+
+    /// How its administrator connects, as a file for programs; through a gate, if there is one.
+    pub(crate) fn kubeconfig(&self, gate: Option<&Gate>, namespace: &str) -> Result<Kubeconfig> {
+        let mut kubeconfig = either!(self, server => server.kubeconfig())?;
+        let url = self.config().cluster_url;
+        let url = match gate {
+            None => url.to_string(),
+            Some(gate) => format!("{}://{}", url.scheme_str().unwrap_or("http"), gate.addr()),
+        };
+        for cluster in kubeconfig.clusters.iter_mut().filter_map(|it| it.cluster.as_mut()) {
+            cluster.server = Some(url.clone());
+        }
+        for context in kubeconfig.contexts.iter_mut().filter_map(|it| it.context.as_mut()) {
+            context.namespace = Some(namespace.to_owned());
+        }
+        Ok(kubeconfig)
     }
 
     fn addr(&self) -> Result<SocketAddr> {

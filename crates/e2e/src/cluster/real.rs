@@ -44,6 +44,10 @@ impl Real {
         self.config.clone()
     }
 
+    pub(super) fn kubeconfig(&self) -> Result<Kubeconfig> {
+        Ok(Kubeconfig::read_from(self.state().server.kubeconfig())?)
+    }
+
     pub(super) async fn kill(&self) -> Result {
         let mut state = self.state();
         state.is_killed = true;
