@@ -25,20 +25,29 @@ const IMAGE: &str = "nginx:1.29";
 
 /// The Foos of a namespace with their Deployments, and everything that was seen of them.
 pub(crate) struct Foos {
-    pub(crate) api: Api,
-    pub(crate) namespace: String,
+    pub(crate) editor: Editor,
     pub(crate) foos: Arc<Journal>,
     pub(crate) deployments: Arc<Journal>,
     /// Counted up with every entry of the journals.
     pub(crate) changed: watch::Sender<u64>,
-    /// The versions that the suite has made: all others are the controller's.
-    pub(crate) own: Arc<Mutex<BTreeSet<u64>>>,
     mover: JoinSet<()>,
+}
+
+/// The suite's own writes to them.
+#[derive(Clone)]
+pub(crate) struct Editor {
+    api: Api,
+    namespace: String,
+    /// The versions that the suite has made: all others are the controller's.
+    own: Arc<Mutex<BTreeSet<u64>>>,
 }
 
 /// The resource of Foos.
 pub(crate) fn foo_resource() -> ApiResource {
-    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("samples.informer.dev", "v1alpha1", "Foo"), "foos")
+    ApiResource::from_gvk_with_plural(
+        &GroupVersionKind::gvk("samples.informer.dev", "v1alpha1", "Foo"),
+        "foos",
+    )
 }
 
 /// The resource of Deployments.
@@ -58,49 +67,11 @@ impl Foos {
             async move { Journal::begin(config, &resource, namespace, changed).await.map(Arc::new) }
         };
         let (foos, deployments) = (begin(foo_resource()).await?, begin(deployment_resource()).await?);
-        let own = Arc::<Mutex<BTreeSet<u64>>>::default();
+        let editor = Editor { api, namespace: namespace.to_owned(), own: Arc::default() };
         let mut mover = JoinSet::new();
-        let the_mover =
-            Mover { api: api.clone(), deployments: Arc::clone(&deployments), own: Arc::clone(&own) };
+        let the_mover = Mover { editor: editor.clone(), deployments: Arc::clone(&deployments) };
         mover.spawn(the_mover.run(changed.subscribe()));
-        Ok(Self { api, namespace: namespace.to_owned(), foos, deployments, changed, own, mover })
-    }
-
-    /// The key of the `number`th Foo, or of its Deployment.
-    pub(crate) fn key(&self, number: usize) -> ObjectKey {
-        ObjectKey::new(&self.namespace, &format!("web-{number:03}"))
-    }
-
-    /// Creates so many Foos.
-    pub(crate) async fn create(&self, count: usize) -> Result {
-        let resource = foo_resource();
-        let creations = (0..count).map(|number| {
-            let (key, resource) = (self.key(number), &resource);
-            let foo = json!({
-                "apiVersion": resource.api_version,
-                "kind": resource.kind,
-                "metadata": {"name": key.name(), "namespace": key.namespace()},
-                "spec": {"deploymentName": key.name(), "replicas": 1 + number % 5},
-            });
-            async move { self.note(&self.api.create(resource, &foo).await?) }
-        });
-        stream::iter(creations).buffer_unordered(WRITERS).try_collect().await
-    }
-
-    /// Asks for another number of replicas.
-    pub(crate) async fn scale(&self, foo: usize, replicas: usize) -> Result {
-        let change = json!({"spec": {"replicas": replicas}});
-        self.note(&self.api.patch(&foo_resource(), &self.key(foo), &change).await?)
-    }
-
-    /// Changes a Deployment behind the controller's back.
-    pub(crate) async fn tamper(&self, deployment: usize, change: &Value) -> Result {
-        self.note(&self.api.patch(&deployment_resource(), &self.key(deployment), change).await?)
-    }
-
-    /// Deletes a Deployment behind the controller's back.
-    pub(crate) async fn delete_deployment(&self, number: usize) -> Result {
-        self.api.delete(&deployment_resource(), &self.key(number)).await
+        Ok(Self { editor, foos, deployments, changed, mover })
     }
 
     /// Waits until something is seen in the journals.
@@ -126,9 +97,9 @@ impl Foos {
     pub(crate) async fn settled(&self, limit: Duration) -> Result {
         let settled = || wrong(&self.foos.pages().held, &self.deployments.pages().held).map_or(Ok(()), Err);
         self.eventually(limit, "all is as the Foos ask for", settled).await?;
-        let list = |resource| Scope::of_resource(resource).namespaces([self.namespace.clone()]);
-        let foos = self.api.list(&list(foo_resource())).await?.objects;
-        let deployments = self.api.list(&list(deployment_resource())).await?.objects;
+        let list = |resource| Scope::of_resource(resource).namespaces([self.editor.namespace.clone()]);
+        let foos = self.editor.api.list(&list(foo_resource())).await?.objects;
+        let deployments = self.editor.api.list(&list(deployment_resource())).await?.objects;
         let wrong = wrong(&foos, &deployments);
         ensure!(wrong.is_none(), "the server's own list: {}", wrong.unwrap_or_default());
         ensure!(self.mover.len() == 1, "nobody moves the Deployments' status any more");
@@ -144,10 +115,96 @@ impl Foos {
         uids.into_iter().map(|(key, uids)| (key, uids.len())).collect()
     }
 
-    /// Notes that a stored object is the suite's own work.
-    fn note(&self, stored: &Value) -> Result {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(number(stored));
+    /// Fails unless the leaders' writes follow each other term by term, so many terms at least.
+    pub(crate) fn check_terms(&self, terms: usize) -> Result {
+        let mut writes = Vec::new();
+        for (journal, term) in
+            [(&self.foos, foo_term as fn(&Value) -> Option<u64>), (&self.deployments, deployment_term)]
+        {
+            let pages = journal.pages();
+            ensure!(pages.gaps == 0, "a journal has a gap");
+            for entry in pages.entries.iter().filter(|it| !it.is_deletion && !self.editor.made(it.version)) {
+                let term =
+                    term(&entry.object).ok_or_else(|| format!("{} was written without a term", entry.key))?;
+                writes.push((entry.version, term));
+            }
+        }
+        let seen = in_order(writes)?;
+        ensure!(seen.len() >= terms, "there were writes of the terms {seen:?} only");
         Ok(())
+    }
+}
+
+fn foo_term(foo: &Value) -> Option<u64> {
+    foo["status"]["term"].as_u64()
+}
+
+fn deployment_term(deployment: &Value) -> Option<u64> {
+    deployment["metadata"]["annotations"]["samples.informer.dev/term"].as_str()?.parse().ok()
+}
+
+/// The terms of these writes (their versions and terms), or the first write of a term that another had followed already.
+fn in_order(mut writes: Vec<(u64, u64)>) -> Result<BTreeSet<u64>> {
+    writes.sort_unstable();
+    for pair in writes.windows(2) {
+        let [(_, before), (version, term)] = [pair[0], pair[1]];
+        ensure!(
+            before <= term,
+            "version {version} was written in term {term}, after writes of term {before}"
+        );
+    }
+    Ok(writes.into_iter().map(|(_, term)| term).collect())
+}
+
+impl Editor {
+    /// The key of the `number`th Foo, or of its Deployment.
+    pub(crate) fn key(&self, number: usize) -> ObjectKey {
+        ObjectKey::new(&self.namespace, &format!("web-{number:03}"))
+    }
+
+    /// Creates so many Foos.
+    pub(crate) async fn create(&self, count: usize) -> Result {
+        let resource = foo_resource();
+        let creations = (0..count).map(|number| {
+            let (key, resource) = (self.key(number), &resource);
+            let foo = json!({
+                "apiVersion": resource.api_version,
+                "kind": resource.kind,
+                "metadata": {"name": key.name(), "namespace": key.namespace()},
+                "spec": {"deploymentName": key.name(), "replicas": 1 + number % 5},
+            });
+            async move { self.api.create(resource, &foo).await.map(|stored| _ = self.note(&stored)) }
+        });
+        stream::iter(creations).buffer_unordered(WRITERS).try_collect().await
+    }
+
+    /// Asks for another number of replicas.
+    pub(crate) async fn scale(&self, foo: usize, replicas: usize) -> Result {
+        let change = json!({"spec": {"replicas": replicas}});
+        self.note(&self.api.patch(&foo_resource(), &self.key(foo), &change).await?);
+        Ok(())
+    }
+
+    /// Changes a Deployment behind the controller's back.
+    pub(crate) async fn tamper(&self, deployment: usize, change: &Value) -> Result {
+        self.note(&self.api.patch(&deployment_resource(), &self.key(deployment), change).await?);
+        Ok(())
+    }
+
+    /// Deletes a Deployment behind the controller's back.
+    pub(crate) async fn delete_deployment(&self, number: usize) -> Result {
+        self.api.delete(&deployment_resource(), &self.key(number)).await
+    }
+
+    /// Notes that a stored object is the suite's own work.
+    fn note(&self, stored: &Value) -> u64 {
+        let version = number(stored);
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(version);
+        version
+    }
+
+    fn made(&self, version: u64) -> bool {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).contains(&version)
     }
 }
 
@@ -191,9 +248,8 @@ fn wrong(foos: &BTreeMap<ObjectKey, Value>, deployments: &BTreeMap<ObjectKey, Va
 
 /// Says of each Deployment that its replicas are available, as a cluster with nodes would.
 struct Mover {
-    api: Api,
+    editor: Editor,
     deployments: Arc<Journal>,
-    own: Arc<Mutex<BTreeSet<u64>>>,
 }
 
 impl Mover {
@@ -215,9 +271,8 @@ impl Mover {
     async fn make(&self, key: &ObjectKey, status: &Value) -> Option<(ObjectKey, u64)> {
         let change = json!({"status": status});
         // It may have been deleted meanwhile.
-        let stored = self.api.patch_status(&deployment_resource(), key, &change).await.ok()?;
-        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(number(&stored));
-        Some((key.clone(), number(&stored)))
+        let stored = self.editor.api.patch_status(&deployment_resource(), key, &change).await.ok()?;
+        Some((key.clone(), self.editor.note(&stored)))
     }
 
     fn lagging(&self, written: &BTreeMap<ObjectKey, u64>) -> Vec<(ObjectKey, Value)> {
@@ -234,5 +289,41 @@ impl Mover {
             })
         };
         lagging.map(|(key, deployment)| (key.clone(), status(deployment))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_write_of_an_earlier_term_is_noticed() {
+        assert_eq!(in_order(vec![(9, 2), (4, 1), (7, 1), (8, 2)]).unwrap().len(), 2);
+        assert!(in_order(vec![(4, 1), (8, 2), (9, 1)]).is_err());
+    }
+
+    #[test]
+    fn a_foo_without_its_deployment_is_wrong() {
+        let key = ObjectKey::new("ns", "web");
+        let foo = json!({
+            "metadata": {"uid": "1"}, "spec": {"replicas": 2}, "status": {"availableReplicas": 2},
+        });
+        let deployment = json!({
+            "metadata": {"ownerReferences": [{"uid": "1", "controller": true}]},
+            "spec": {"replicas": 2, "template": {"spec": {"containers": [{"image": IMAGE}]}}},
+        });
+        let one = |object: &Value| BTreeMap::from([(key.clone(), object.clone())]);
+        assert_eq!(wrong(&one(&foo), &one(&deployment)), None);
+        assert!(wrong(&one(&foo), &BTreeMap::new()).is_some());
+        for path in
+            ["/metadata/ownerReferences/0/uid", "/spec/replicas", "/spec/template/spec/containers/0/image"]
+        {
+            let mut other = deployment.clone();
+            *other.pointer_mut(path).unwrap() = json!("other");
+            assert!(wrong(&one(&foo), &one(&other)).is_some(), "{path}");
+        }
+        let mut other = foo.clone();
+        other["status"]["availableReplicas"] = json!(1);
+        assert!(wrong(&one(&other), &one(&deployment)).is_some());
     }
 }

@@ -81,11 +81,6 @@ impl Journal {
     pub(crate) fn pages(&self) -> MutexGuard<'_, Pages> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// What exists, by what it has seen.
-    pub(crate) fn held(&self) -> BTreeMap<ObjectKey, Value> {
-        self.pages().held.clone()
-    }
 }
 
 struct Scribe {

@@ -52,6 +52,17 @@ impl SampleController {
         Ok(())
     }
 
+    /// Its process's id, while there is one.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.process.as_ref().map(Process::id)
+    }
+
+    /// Sends it a signal, by its name without `SIG`.
+    pub(crate) fn signal(&self, signal: &str) -> Result {
+        let process = self.process.as_ref().ok_or("the controller was not running")?;
+        Ok(process.signal(signal)?)
+    }
+
     /// Ends it as a crash does; it must have been running.
     pub(crate) fn kill(&mut self) -> Result {
         let mut process = self.process.take().ok_or("the controller was not running")?;

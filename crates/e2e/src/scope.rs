@@ -25,13 +25,7 @@ impl Scope {
 
     /// All objects of a resource.
     pub(crate) fn of_resource(resource: ApiResource) -> Self {
-        Self {
-            resource,
-            namespaces: Vec::new(),
-            labels: String::new(),
-            fields: String::new(),
-            gzip: false,
-        }
+        Self { resource, namespaces: Vec::new(), labels: String::new(), fields: String::new(), gzip: false }
     }
 
     /// Only these namespaces.

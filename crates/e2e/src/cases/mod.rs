@@ -9,6 +9,7 @@ mod a_full_speed_writer_loses_nothing;
 mod a_half_open_connection_is_noticed;
 mod a_killed_server_is_survived;
 mod a_late_handler_gets_everything;
+mod a_replaced_leader_writes_nothing;
 mod a_restarted_informer_tells_the_difference;
 mod an_unknown_token_recovers_when_it_is_accepted;
 mod bad_endpoints_are_named;
@@ -50,4 +51,5 @@ pub(crate) const CASES: &[Case] = cases![
     lost_versions_make_gap_deletions_stale,
     an_unknown_token_recovers_when_it_is_accepted,
     the_sample_controller_survives_everything,
+    a_replaced_leader_writes_nothing,
 ];

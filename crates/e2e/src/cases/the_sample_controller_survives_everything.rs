@@ -24,7 +24,7 @@ pub(super) async fn run(context: &Context) -> Result {
 
 async fn go_through(context: &Context, controller: &mut SampleController) -> Result {
     let foos = Foos::begin(context, NAMESPACE).await?;
-    foos.create(FOOS).await?;
+    foos.editor.create(FOOS).await?;
 
     // It dies with a part of its work done, and starts again.
     controller.start()?;
@@ -51,9 +51,9 @@ async fn go_through(context: &Context, controller: &mut SampleController) -> Res
     foos.settled(LIMIT).await?;
 
     let incarnations = foos.incarnations();
-    let mut wanted: BTreeMap<_, _> = (0..FOOS).map(|number| (foos.key(number), 1)).collect();
+    let mut wanted: BTreeMap<_, _> = (0..FOOS).map(|number| (foos.editor.key(number), 1)).collect();
     for number in (0..2).flat_map(deleted) {
-        *wanted.entry(foos.key(number)).or_default() += 1;
+        *wanted.entry(foos.editor.key(number)).or_default() += 1;
     }
     for (key, count) in &incarnations {
         let wanted = wanted.get(key).copied().unwrap_or_default();
@@ -71,16 +71,16 @@ fn deleted(round: usize) -> impl Iterator<Item = usize> {
 /// Deletes Deployments, edits others, and changes what some Foos ask for.
 async fn undo(foos: &Foos, round: usize) -> Result {
     for number in deleted(round) {
-        foos.delete_deployment(number).await?;
+        foos.editor.delete_deployment(number).await?;
     }
     for number in (0..20).map(|number| 301 + 5 * number + round) {
-        foos.tamper(number, &json!({"spec": {"replicas": 17}})).await?;
+        foos.editor.tamper(number, &json!({"spec": {"replicas": 17}})).await?;
         let containers = json!([{"name": "nginx", "image": "registry.example/other:1"}]);
         let change = json!({"spec": {"template": {"spec": {"containers": containers}}}});
-        foos.tamper(number + 2, &change).await?;
+        foos.editor.tamper(number + 2, &change).await?;
     }
     for number in 0..20 {
-        foos.scale(number, 6 + round).await?;
+        foos.editor.scale(number, 6 + round).await?;
     }
     Ok(())
 }
