@@ -31,7 +31,7 @@ use tracing_subscriber::EnvFilter;
 use crate::cluster::ServerKind;
 
 /// Twice what a run takes on a busy machine of two cores; one that takes longer hangs.
-const LIMIT: Duration = Duration::from_secs(5 * 60);
+const LIMIT: Duration = Duration::from_secs(12 * 60);
 
 /// Runs the suite against one server.
 #[derive(Parser, Debug)]
