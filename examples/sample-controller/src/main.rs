@@ -1,7 +1,5 @@
 //! A whole controller: for each Foo there is the Deployment it asks for.
 
-#![allow(clippy::disallowed_names)] // A Foo is called foo.
-
 mod demo;
 mod foo;
 mod reconcile;

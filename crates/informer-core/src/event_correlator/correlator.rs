@@ -60,7 +60,7 @@ pub struct EventFacts<'a, O> {
     pub message: &'a str,
 }
 
-/// Decides what to write about events in the way of core/v1: see the [module](super).
+/// Decides what to write about events in the way of core/v1: see the module.
 ///
 /// In this order, as in client-go: events that differ by message only are *combined* from the tenth message on; identical
 /// ones are *counted*; and those beyond the burst of an object are dropped as *spam*, counted all the same.

@@ -34,7 +34,7 @@ impl Default for EventSeriesOptions {
     }
 }
 
-/// Decides what to write about events in the way of events.k8s.io/v1: see the [module](super).
+/// Decides what to write about events in the way of events.k8s.io/v1: see the module.
 ///
 /// Events of one key (object, related object, type, reason, action; not the note) are *isomorphic*. The first is written at
 /// once. The second makes it a series, which is written at once too. Those after it are counted, and reported every 30 min
