@@ -41,20 +41,21 @@ async fn main() -> Result<(), BoxError> {
 
     let keys: Vec<_> = pods.snapshot().iter().step_by(7).map(|object| object.key.clone()).collect();
     let store = pods.store();
-    let start = Instant::now();
+    // By processor time: the machine may have other things to do.
+    let start = usage::cpu();
     for key in keys.iter().cycle().take(READS) {
         let pod = store.get(key).expect("it is cached");
         black_box((pod.labels().get("team").is_some(), pod.field("/spec/nodeName").is_some()));
     }
     println!(
-        "{:.2} M reads/s of a label and a field, by key",
-        READS as f64 / start.elapsed().as_secs_f64() / 1e6
+        "{:.2} M reads of a label and a field in a second of CPU, by key",
+        READS as f64 / (usage::cpu() - start).as_secs_f64() / 1e6
     );
 
-    let start = Instant::now();
+    let start = usage::cpu();
     let decoded =
         keys.iter().take(20_000).filter(|key| store.get(key).is_some_and(|pod| pod.decode().is_ok())).count();
-    println!("{:.1} us to read and decode one", start.elapsed().as_secs_f64() * 1e6 / decoded as f64);
+    println!("{:.1} us to read and decode one", (usage::cpu() - start).as_secs_f64() * 1e6 / decoded as f64);
     println!("{} MiB resident in the end", usage::resident(usage::NOW) >> 20);
     pods.stop().await;
     Ok(())
