@@ -91,7 +91,6 @@ async fn run(config: Config, args: Args, stop: CancellationToken) -> Result<(), 
     factory.start();
     let (shared, leading) = (Arc::clone(&context), Arc::clone(&controller));
     let lead = move |leadership: Leadership| {
-        tracing::info!("leading, term {}", leadership.fencing_token().0);
         let (over, controller) = (leadership.cancellation_token(), Arc::clone(&leading));
         *shared.leadership.lock().unwrap() = Some(leadership);
         async move { controller.run(over).await }

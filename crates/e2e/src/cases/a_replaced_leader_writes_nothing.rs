@@ -1,5 +1,5 @@
 //! Three replicas of the sample controller, whose leader is killed, frozen and cut off: no write of a replaced leader is
-//! accepted after its successor's first, and the work goes on.
+//! accepted for what its successor has written, and the work goes on.
 
 use std::time::Duration;
 
