@@ -15,6 +15,9 @@ use crate::metrics::RestLayer;
 #[cfg(not(feature = "metrics"))]
 use tower::layer::util::Identity as RestLayer;
 
+use crate::leader_election::Leadership;
+use crate::term_connector::TermConnector;
+
 /// How long a TCP connection may be silent before the kernel probes the peer.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// Between probes; with the kernel's few retries a dead peer is noticed about 45 s after its last word.
@@ -48,7 +51,7 @@ const AGENT: &str = concat!("informer/", env!("CARGO_PKG_VERSION"));
 /// # }
 /// ```
 pub fn client(config: Config) -> Result<Client, kube::Error> {
-    build(config, None)
+    build(config, None, None)
 }
 
 /// The same, with every request counted and timed in `metrics`: `rest_client_requests_total` and
@@ -63,11 +66,21 @@ pub fn client(config: Config) -> Result<Client, kube::Error> {
 #[cfg(feature = "metrics")]
 pub fn client_with_metrics(config: Config, metrics: &crate::Metrics) -> Result<Client, kube::Error> {
     let rest = metrics.rest_layer(&config.cluster_url);
-    build(config, Some(rest))
+    build(config, Some(rest), None)
 }
 
-fn build(mut config: Config, rest: Option<RestLayer>) -> Result<Client, kube::Error> {
+/// A client for one term of leadership, if there is one; see [`Leadership::client`].
+pub(crate) fn build(
+    mut config: Config,
+    rest: Option<RestLayer>,
+    term: Option<Leadership>,
+) -> Result<Client, kube::Error> {
     if config.proxy_url.is_some() {
+        if term.is_some() {
+            return Err(kube::Error::Service(
+                "a connection through a proxy cannot be bound to a term".into(),
+            ));
+        }
         config.default_retry = false;
         config.read_timeout = None;
         let builder = ClientBuilder::try_from(config)?;
@@ -90,6 +103,9 @@ fn build(mut config: Config, rest: Option<RestLayer>) -> Result<Client, kube::Er
     connector.set_keepalive_retries(Some(KEEP_ALIVE_RETRIES));
     connector.set_connect_timeout(Some(config.connect_timeout.unwrap_or(CONNECT_TIMEOUT)));
     connector.set_nodelay(true);
+    #[cfg(target_os = "linux")]
+    connector.set_tcp_user_timeout(term.as_ref().map(Leadership::delivery_limit));
+    let connector = TermConnector::new(connector, term);
     #[cfg(feature = "rustls")]
     let connector = config.rustls_https_connector_with_connector(connector)?;
     #[cfg(not(feature = "rustls"))]

@@ -5,7 +5,7 @@ mod foo;
 mod reconcile;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clap::Parser;
@@ -70,15 +70,15 @@ async fn run(config: Config, args: Args, stop: CancellationToken) -> Result<(), 
     metrics.factory("sample-controller", &factory)?;
     metrics.controller(&controller)?;
     metrics.event_recorder("sample-controller", &recorder)?;
-    let leadership = Default::default();
-    let context = Arc::new(Context { client, foos, deployments, controller, recorder, leadership });
+    let writer = Mutex::new((client, 0));
+    let context = Arc::new(Context { writer, foos, deployments, controller, recorder });
     let shared = Arc::clone(&context);
     let controller = Arc::new(builder.build(move |key: ObjectKey| reconcile(Arc::clone(&shared), key))?);
     let mut health = MetricsServer::builder(metrics.clone()).synced(&factory);
     let mut elector = None;
     if let Some(lease) = args.leader_elect {
         // A client of its own: however busy the other one is, the Lease is renewed.
-        let (namespace, own) = (config.default_namespace.clone(), informer::client(config)?);
+        let (namespace, own) = (config.default_namespace.clone(), informer::client(config.clone())?);
         let one = LeaderElector::builder(own, namespace, lease, LeaderElector::unique_identity());
         let one = elector.insert(one.release_on_cancel(true).build()?).clone();
         metrics.leader_elector(&one)?;
@@ -92,8 +92,11 @@ async fn run(config: Config, args: Args, stop: CancellationToken) -> Result<(), 
     let (shared, leading) = (Arc::clone(&context), Arc::clone(&controller));
     let lead = move |leadership: Leadership| {
         let (over, controller) = (leadership.cancellation_token(), Arc::clone(&leading));
-        *shared.leadership.lock().unwrap() = Some(leadership);
-        async move { controller.run(over).await }
+        // A client that sends nothing once the term is over, however late that is noticed here.
+        let client = leadership.client_with_metrics(config.clone(), &metrics);
+        let ready =
+            client.map(|client| *shared.writer.lock().unwrap() = (client, leadership.fencing_token().0));
+        async move { Ok::<_, BoxError>(controller.run(ready.map(|()| over)?).await?) }
     };
     match elector {
         Some(elector) => elector.run_terms(stop, lead).await??,

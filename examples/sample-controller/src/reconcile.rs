@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use informer::{
-    Action, BoxError, ControllerHandle, EventRecorder, EventType, Leadership, ObjectKey, SharedInformer,
-};
+use informer::{Action, BoxError, ControllerHandle, EventRecorder, EventType, ObjectKey, SharedInformer};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::{Client, Resource, ResourceExt};
@@ -18,13 +16,12 @@ const TERM: &str = "samples.informer.dev/term";
 
 /// What a reconcile works with.
 pub(crate) struct Context {
-    pub(crate) client: Client,
+    /// The client to write with, and the term of leadership that it writes in.
+    pub(crate) writer: Mutex<(Client, u32)>,
     pub(crate) foos: SharedInformer<Foo>,
     pub(crate) deployments: SharedInformer<Deployment>,
     pub(crate) controller: ControllerHandle,
     pub(crate) recorder: EventRecorder,
-    /// The present term, if leaders are elected.
-    pub(crate) leadership: Mutex<Option<Leadership>>,
 }
 
 /// Makes the world as the Foo of this key wants it, and says in its status how far that is.
@@ -35,10 +32,11 @@ pub(crate) async fn reconcile(context: Arc<Context>, key: ObjectKey) -> Result<A
     let deployment = context.deployment(&key, &foo).await?;
     let available = deployment.status.as_ref().and_then(|status| status.available_replicas).unwrap_or(0);
     if foo.status.as_ref().is_none_or(|status| status.available_replicas != available) {
-        let status = FooStatus { available_replicas: available, term: context.term()? };
+        let (client, term) = context.writer.lock().unwrap().clone();
+        let status = FooStatus { available_replicas: available, term };
         // Bound to the version that was looked at, as every change here: what came in between is looked at first.
         let patch = json!({"metadata": {"resourceVersion": foo.resource_version()}, "status": status});
-        let api = Api::<Foo>::namespaced(context.client.clone(), key.namespace());
+        let api = Api::<Foo>::namespaced(client, key.namespace());
         let foo = api.patch_status(key.name(), &PatchParams::default(), &Patch::Merge(patch)).await?;
         context.controller.wrote(&key, &context.foos, &foo);
         let note = format!("{available} of {} replicas are available", foo.spec.replicas);
@@ -63,9 +61,10 @@ impl Context {
         }
         let image = |it: &Deployment| it.spec.template.spec.as_ref()?.containers.first()?.image.clone();
         let is_so = |it| image(it).is_some_and(|image| image == IMAGE) && it.spec.replicas == Some(*replicas);
-        let api = Api::<Deployment>::namespaced(self.client.clone(), key.namespace());
+        let (client, term) = self.writer.lock().unwrap().clone();
+        let api = Api::<Deployment>::namespaced(client, key.namespace());
         let mut wanted = wanted(foo);
-        wanted["metadata"]["annotations"] = json!({TERM: self.term()?.to_string()});
+        wanted["metadata"]["annotations"] = json!({TERM: term.to_string()});
         let written = match found {
             Some(found) if is_so(&found) => return Ok(found),
             Some(found) => {
@@ -80,15 +79,6 @@ impl Context {
         };
         self.controller.wrote(key, &self.deployments, &written);
         Ok(Arc::new(written))
-    }
-
-    /// The term in which something is about to be written; asked right before, since a process may have slept.
-    fn term(&self) -> Result<u32, BoxError> {
-        match &*self.leadership.lock().unwrap() {
-            None => Ok(0),
-            Some(leadership) if leadership.is_leading() => Ok(leadership.fencing_token().0),
-            Some(_) => Err("another replica leads".into()),
-        }
     }
 }
 

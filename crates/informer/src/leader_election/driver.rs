@@ -131,7 +131,8 @@ impl Driver {
                 }
                 Output::Lead { token, until } => {
                     tracing::info!(target: "informer::leader_election", lease = self.shared.lease, token = token.0, "leads");
-                    let (leadership, term) = Leadership::new(token, until, self.shared.clock.clone());
+                    let (margin, clock) = (self.shared.margin(), self.shared.clock.clone());
+                    let (leadership, term) = Leadership::new(token, until, margin, clock);
                     self.term = Some(term);
                     return Next::Begin(leadership);
                 }

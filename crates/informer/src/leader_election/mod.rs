@@ -276,6 +276,12 @@ impl Shared {
         }
     }
 
+    /// How much later than a belief ends another may lead at the earliest, if clocks run alike.
+    fn margin(&self) -> Duration {
+        let machine = self.machine();
+        machine.options().lease_duration().saturating_sub(machine.options().renew_deadline())
+    }
+
     fn machine(&self) -> MutexGuard<'_, LeaderElection> {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
