@@ -15,6 +15,10 @@ pub enum Kind {
     Pod9k,
     /// A custom resource of about 2.9 KB.
     Widget,
+    /// Pods of 1.5 MB, which is as much as etcd takes: an annotation that somebody has put a file into.
+    PodLarge,
+    /// Pods of 5.5 KB whose names have all of the 253 characters that are allowed, each with an application of its own.
+    PodOdd,
 }
 
 /// Objects by number, in the order of their keys.
@@ -31,6 +35,11 @@ pub struct Collection {
 const REPLICAS: usize = 10;
 const NODES: usize = 300;
 
+/// The longest name that Kubernetes allows.
+const NAME_BYTES: usize = 253;
+/// What makes a Pod of 5.5 KB one of 1.5 MB.
+const FILE_BYTES: usize = 1_494_000;
+
 impl Collection {
     /// `len` objects, `namespace_len` to a namespace.
     ///
@@ -39,11 +48,18 @@ impl Collection {
     #[must_use]
     pub fn new(kind: Kind, len: usize, namespace_len: usize) -> Self {
         assert!(namespace_len > 0, "a namespace has objects");
-        let whole = Template::parse(match kind {
-            Kind::Pod5k => include_str!("../templates/pod-5k.json"),
+        let mut text = match kind {
+            Kind::Pod5k | Kind::PodLarge | Kind::PodOdd => include_str!("../templates/pod-5k.json"),
             Kind::Pod9k => include_str!("../templates/pod-9k.json"),
             Kind::Widget => include_str!("../templates/widget.json"),
-        });
+        }
+        .to_owned();
+        if kind == Kind::PodLarge {
+            let annotations = r#""annotations": {"#;
+            text =
+                text.replacen(annotations, &format!(r#"{annotations}"example.dev/file": "@{{file}}", "#), 1);
+        }
+        let whole = Template::parse(&text);
         let metadata = whole.field("metadata");
         Self { kind, len, namespace_len, whole, metadata }
     }
@@ -64,7 +80,7 @@ impl Collection {
     #[must_use]
     pub fn group_path(&self) -> &'static str {
         match self.kind {
-            Kind::Pod5k | Kind::Pod9k => "/api/v1",
+            Kind::Pod5k | Kind::Pod9k | Kind::PodLarge | Kind::PodOdd => "/api/v1",
             Kind::Widget => "/apis/bench.example.dev/v1",
         }
     }
@@ -73,7 +89,7 @@ impl Collection {
     #[must_use]
     pub fn plural(&self) -> &'static str {
         match self.kind {
-            Kind::Pod5k | Kind::Pod9k => "pods",
+            Kind::Pod5k | Kind::Pod9k | Kind::PodLarge | Kind::PodOdd => "pods",
             Kind::Widget => "widgets",
         }
     }
@@ -82,7 +98,7 @@ impl Collection {
     #[must_use]
     pub fn types(&self) -> (&'static str, &'static str) {
         match self.kind {
-            Kind::Pod5k | Kind::Pod9k => ("v1", "Pod"),
+            Kind::Pod5k | Kind::Pod9k | Kind::PodLarge | Kind::PodOdd => ("v1", "Pod"),
             Kind::Widget => ("bench.example.dev/v1", "Widget"),
         }
     }
@@ -107,7 +123,12 @@ impl Collection {
     pub fn name(&self, number: usize) -> String {
         // Four letters of noise at the end, as generated names have.
         let noise = mixed(number as u64);
-        format!("{}-{:07}-{:04x}", app_prefix(), number, noise & 0xffff)
+        let mut name = format!("{}-{:07}-{:04x}", app_prefix(), number, noise & 0xffff);
+        if self.kind == Kind::PodOdd {
+            let missing = NAME_BYTES - name.len();
+            name.extend(std::iter::repeat_n('x', missing));
+        }
+        name
     }
 
     /// Appends an object at a version. A list's item has no types unless it is a custom resource.
@@ -150,7 +171,12 @@ impl Collection {
                 "version" => write!(out, "{version}"),
                 "uid" => write_uid(noise(1), noise(2), out),
                 "owneruid" => write_uid(mixed(owner as u64 ^ (3 << 40)), mixed(owner as u64), out),
+                "app" if self.kind == Kind::PodOdd => write!(out, "service-{number:07}"),
                 "app" => write!(out, "{}", app(owner)),
+                "file" => {
+                    write_file(noise(8), out);
+                    Ok(())
+                }
                 "hash" => write!(out, "{:09x}", mixed(owner as u64) & 0xf_ffff_ffff),
                 "node" => write!(out, "node-{:03}.example.dev", noise(4) % NODES as u64),
                 "ip" => {
@@ -186,6 +212,16 @@ fn app_prefix() -> &'static str {
 fn write_uid(high: u64, low: u64, out: &mut Vec<u8>) -> std::io::Result<()> {
     let [a, b, c] = [high >> 32, high >> 16 & 0xffff, high & 0xfff];
     write!(out, "{a:08x}-{b:04x}-4{c:03x}-{:04x}-{:012x}", 0x8000 | low >> 50, low & 0xffff_ffff_ffff)
+}
+
+/// Digits that are another's of each object, and look like a file's that was encoded.
+fn write_file(state: u64, out: &mut Vec<u8>) {
+    let end = out.len() + FILE_BYTES;
+    let _ = write_hex(state, out);
+    let from = out.len() - 64;
+    while out.len() < end {
+        out.extend_from_within(from..out.len().min(from + end - out.len()));
+    }
 }
 
 /// 64 digits, as of a SHA-256.

@@ -61,6 +61,13 @@ impl Gate {
         self.silenced.send_modify(|times| *times += 1);
     }
 
+    /// How many connections there are.
+    pub(crate) fn connections(&self) -> usize {
+        let mut connections = lock(&self.connections);
+        while connections.try_join_next().is_some() {}
+        connections.len()
+    }
+
     fn accept_on(&self, listener: TcpListener) {
         let (upstream, silenced) = (self.upstream, self.silenced.clone());
         let connections = Arc::clone(&self.connections);

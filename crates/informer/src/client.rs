@@ -1,12 +1,11 @@
-//! A `kube::Client` made for informers: no retry below ours, no decompression, nothing logged, TCP keep-alive.
+//! A `kube::Client` made for informers: no retry below ours, no decompression, nothing logged, TCP keep-alive, shared connections.
 
 use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::USER_AGENT;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use kube::client::{Body, ClientBuilder, ConfigExt};
+use kube::client::{ClientBuilder, ConfigExt};
 use kube::{Client, Config};
 use tower::ServiceBuilder;
 
@@ -17,6 +16,7 @@ use tower::layer::util::Identity as RestLayer;
 
 use crate::leader_election::Leadership;
 use crate::term_connector::TermConnector;
+use crate::transport::Transport;
 
 /// How long a TCP connection may be silent before the kernel probes the peer.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
@@ -33,8 +33,9 @@ const AGENT: &str = concat!("informer/", env!("CARGO_PKG_VERSION"));
 ///
 /// It differs from `Client::try_from(config)`: kube's retry layer (it repeats 429, 503 and 504 up to 15 times below the
 /// caller), its decompression (it decodes only the first gzip member of a watch), its tracing (it logs each failure at
-/// ERROR) and its read timeout are left out, and TCP keep-alive is on. It serves for other calls (`Api::create`, …) just
-/// as well. With a proxy configured it is kube's own client, without the retry.
+/// ERROR) and its read timeout are left out, and TCP keep-alive is on. Watches share connections, fifty to one, where the server
+/// offers HTTP/2 over TLS; all else goes over HTTP/1.1, which is cheaper for lists. It serves for other calls (`Api::create`, …)
+/// just as well. With a proxy configured it is kube's own client, without the retry.
 ///
 /// A client built by kube works with informers too: what is lost then is said in the crate's documentation.
 ///
@@ -106,14 +107,7 @@ pub(crate) fn build(
     #[cfg(target_os = "linux")]
     connector.set_tcp_user_timeout(term.as_ref().map(Leadership::delivery_limit));
     let connector = TermConnector::new(connector, term);
-    #[cfg(feature = "rustls")]
-    let connector = config.rustls_https_connector_with_connector(connector)?;
-    #[cfg(not(feature = "rustls"))]
-    if config.cluster_url.scheme() == Some(&http::uri::Scheme::HTTPS) {
-        return Err(kube::Error::TlsRequired);
-    }
-    let transport: hyper_util::client::legacy::Client<_, Body> =
-        hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector);
+    let transport = Transport::new(&config, connector)?;
     let service = ServiceBuilder::new()
         .option_layer(rest)
         .layer(config.base_uri_layer())

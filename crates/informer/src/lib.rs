@@ -93,11 +93,14 @@ mod readers_lock;
 mod reflector;
 mod registration;
 mod scratch;
+#[cfg(feature = "rustls")]
+mod shared_connections;
 mod shared_informer;
 mod status;
 mod store;
 mod subscription;
 mod term_connector;
+mod transport;
 mod trouble;
 mod unshared_informer;
 mod work_queue;

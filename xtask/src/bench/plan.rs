@@ -8,9 +8,11 @@ pub(crate) struct Plan {
     pub(crate) row: &'static str,
     pub(crate) about: &'static str,
     pub(crate) server: Server,
-    /// What the server has: `pod-5k`, `pod-9k` or `widget`.
+    /// What the server has: `pod-5k`, `pod-9k`, `widget`, `pod-large` or `pod-odd`.
     pub(crate) kind: &'static str,
     pub(crate) objects: usize,
+    /// How many objects at most are in a namespace; there are 100 namespaces at least, if there are so many objects.
+    pub(crate) in_namespace: usize,
     /// What is cached: the clients' `--format`. A format that ours does not know yet is left out.
     pub(crate) format: &'static str,
     pub(crate) handlers: usize,
@@ -60,6 +62,7 @@ const PODS: Plan = Plan {
     server: Server::Own,
     kind: "pod-5k",
     objects: 20_000,
+    in_namespace: 500,
     format: "typed",
     handlers: 1,
     informers: 1,
@@ -148,6 +151,34 @@ pub(crate) const PLANS: &[Plan] = &[
         objects: 1_000_000,
         sides: OURS,
         steps: &[Step::Reads],
+        ..PODS
+    },
+    Plan {
+        row: "large",
+        about: "Pods of 1.5 MB, 200 MB in one page: first sync, relist",
+        kind: "pod-large",
+        objects: 134,
+        format: "metadata",
+        sides: OURS,
+        steps: &[Step::Relist],
+        ..PODS
+    },
+    Plan {
+        row: "large-typed",
+        about: "the same as k8s-openapi Pods",
+        kind: "pod-large",
+        objects: 134,
+        steps: &[Step::Relist],
+        ..PODS
+    },
+    Plan {
+        row: "odd",
+        about: "100,000 Pods in 10,000 namespaces, names of 253 characters, 100,000 values of the indexed label",
+        kind: "pod-odd",
+        objects: 100_000,
+        in_namespace: 10,
+        sides: OURS,
+        steps: &[Step::Relist, Step::Events(20_000), Step::Reads],
         ..PODS
     },
     Plan { row: "many", about: "200 informers in one process", objects: 1_000, informers: 200, ..PODS },

@@ -48,7 +48,7 @@ pub(crate) fn measure(bench: &mut Bench, plan: &Plan, real: Option<&Filled>) -> 
     };
     let mut target = match real {
         Some(server) => server.target(),
-        None => Target::start(bench, plan.kind, objects)?,
+        None => Target::start(bench, plan, objects)?,
     };
     if plan.steps.contains(&Step::Idle) {
         return idle(bench, plan, &target);
@@ -68,13 +68,12 @@ pub(crate) fn measure(bench: &mut Bench, plan: &Plan, real: Option<&Filled>) -> 
 }
 
 impl Target {
-    pub(crate) fn start(bench: &Bench, kind: &str, objects: usize) -> Result<Self> {
+    pub(crate) fn start(bench: &Bench, plan: &Plan, objects: usize) -> Result<Self> {
         let mut command = bench.programs.command("bench-server");
-        // A hundred namespaces, or as many as there are of 500 objects.
-        let in_namespace = (objects / 100).clamp(1, 500).to_string();
+        let in_namespace = (objects / 100).clamp(1, plan.in_namespace).to_string();
         command.args([
             "--kind",
-            kind,
+            plan.kind,
             "--objects",
             &objects.to_string(),
             "--namespace-objects",

@@ -15,6 +15,7 @@ const PLAN: Plan = Plan {
     server: Server::Own,
     kind: "pod-5k",
     objects: 0,
+    in_namespace: 500,
     format: "typed",
     handlers: 1,
     informers: 1,
@@ -37,7 +38,7 @@ pub(crate) fn measure(bench: &mut Bench) -> Result {
     for objects in OBJECTS {
         let scaled = bench.scaled(objects);
         heading(&format!("bench: scale, {scaled} objects"));
-        let target = Target::start(bench, PLAN.kind, scaled)?;
+        let target = Target::start(bench, &PLAN, scaled)?;
         for _ in 0..bench.rounds {
             for (side, format) in CURVES {
                 bench.check_stop()?;

@@ -22,6 +22,7 @@ mod own_writes_are_waited_for;
 mod several_namespaces_share_one_cache;
 mod the_sample_controller_survives_everything;
 mod watch_list_and_list_agree;
+mod watches_share_connections;
 
 /// One line a case: its file is its name.
 macro_rules! cases {
@@ -39,6 +40,7 @@ pub(crate) const CASES: &[Case] = cases![
     events_are_recorded_in_both_forms,
     several_namespaces_share_one_cache,
     a_factory_shares_its_informers,
+    watches_share_connections,
     a_late_handler_gets_everything,
     a_restarted_informer_tells_the_difference,
     objects_enter_and_leave_a_label_selector,
