@@ -109,8 +109,8 @@ pub use client::client;
 #[cfg(feature = "metrics")]
 pub use client::client_with_metrics;
 pub use controller::{
-    Action, Controller, ControllerBuilder, ControllerHandle, ControllerMetrics, Expectations, Predicate,
-    ReconcileCounters, RunError, TerminalError,
+    Action, Controller, ControllerBuilder, ControllerHandle, ControllerMetrics, ControllerSource,
+    Expectations, Feed, FeedEvent, Predicate, ReconcileCounters, RunError, TerminalError,
 };
 pub use distribution::Distribution;
 pub use error::{BuildError, NotSynced, SyncError, WaitError};

@@ -28,7 +28,7 @@ pub(crate) struct StoreShared<V> {
 /// What a format reads of a value, without the format's type.
 pub(crate) struct MetaFunctions<V> {
     pub(crate) label: for<'v> fn(&'v V, &str) -> Option<&'v str>,
-    owners: for<'v> fn(&'v V) -> Vec<Owner<'v>>,
+    pub(crate) owners: for<'v> fn(&'v V) -> Vec<Owner<'v>>,
     pub(crate) generation: fn(&V) -> Option<i64>,
     pub(crate) same_labels: fn(&V, &V) -> bool,
     pub(crate) same_annotations: fn(&V, &V) -> bool,

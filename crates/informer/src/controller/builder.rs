@@ -7,6 +7,7 @@ use std::time::Duration;
 use informer_core::{Object, ObjectKey};
 
 use super::handle::{ControllerHandle, Shared};
+use super::origin::{ControllerSource, Origin};
 use super::outcome::Action;
 use super::owner::OwnerKind;
 use super::predicate::Predicate;
@@ -14,14 +15,13 @@ use super::source::{Informed, Route, Source};
 use super::{Controller, Options};
 use crate::error::BuildError;
 use crate::list_watch::BoxError;
-use crate::shared_informer::SharedInformer;
 use crate::work_queue::WorkQueueBuilder;
 
 /// Builds a [`Controller`].
 #[must_use]
 pub struct ControllerBuilder<V> {
     shared: Arc<Shared>,
-    primary: SharedInformer<V>,
+    primary: Arc<dyn Origin<V>>,
     predicate: Predicate<V>,
     /// Group and kind of the primary resource, as owner references name it.
     kind: Option<(String, String)>,
@@ -36,11 +36,11 @@ pub struct ControllerBuilder<V> {
 type MakeSource = Box<dyn FnOnce(OwnerKind) -> Arc<dyn Source> + Send>;
 
 impl<V: Send + Sync + 'static> ControllerBuilder<V> {
-    pub(super) fn new(name: &str, primary: &SharedInformer<V>) -> Self {
-        let kind = primary.resource().map(|resource| (resource.group.clone(), resource.kind.clone()));
+    pub(super) fn new(name: &str, primary: Arc<dyn Origin<V>>) -> Self {
+        let kind = primary.kind();
         Self {
             shared: Arc::new(Shared::new(name)),
-            primary: primary.clone(),
+            primary,
             predicate: Predicate::always(),
             kind,
             owned: Vec::new(),
@@ -66,20 +66,15 @@ impl<V: Send + Sync + 'static> ControllerBuilder<V> {
     /// cannot be named, and what looks like one is a [dangling](crate::ControllerMetrics::dangling_owners) reference. If
     /// an object changes owners, both are reconciled.
     #[doc(alias = "Owns")]
-    pub fn owns<O: Send + Sync + 'static>(self, informer: &SharedInformer<O>) -> Self {
+    pub fn owns(self, informer: &impl ControllerSource) -> Self {
         self.owns_if(informer, Predicate::always())
     }
 
     /// The same for changes that pass the predicate.
-    pub fn owns_if<O: Send + Sync + 'static>(
-        mut self,
-        informer: &SharedInformer<O>,
-        predicate: Predicate<O>,
-    ) -> Self {
-        let informer = informer.clone();
-        self.owned.push(Box::new(move |kind| {
-            Arc::new(Informed { informer, predicate, route: Route::Owner(kind) })
-        }));
+    pub fn owns_if<S: ControllerSource>(mut self, informer: &S, predicate: Predicate<S::Value>) -> Self {
+        let origin = informer.origin();
+        self.owned
+            .push(Box::new(move |kind| Arc::new(Informed { origin, predicate, route: Route::Owner(kind) })));
         self
     }
 
@@ -89,31 +84,31 @@ impl<V: Send + Sync + 'static> ControllerBuilder<V> {
     /// The function must not block. If it panics there are no keys; that is counted and logged.
     #[doc(alias = "Watches")]
     #[doc(alias = "EnqueueRequestsFromMapFunc")]
-    pub fn watches<W, I>(
+    pub fn watches<S, I>(
         self,
-        informer: &SharedInformer<W>,
-        map: impl Fn(&Object<W>) -> I + Send + Sync + 'static,
+        informer: &S,
+        map: impl Fn(&Object<S::Value>) -> I + Send + Sync + 'static,
     ) -> Self
     where
-        W: Send + Sync + 'static,
+        S: ControllerSource,
         I: IntoIterator<Item = ObjectKey>,
     {
         self.watches_if(informer, Predicate::always(), map)
     }
 
     /// The same for changes that pass the predicate.
-    pub fn watches_if<W, I>(
+    pub fn watches_if<S, I>(
         mut self,
-        informer: &SharedInformer<W>,
-        predicate: Predicate<W>,
-        map: impl Fn(&Object<W>) -> I + Send + Sync + 'static,
+        informer: &S,
+        predicate: Predicate<S::Value>,
+        map: impl Fn(&Object<S::Value>) -> I + Send + Sync + 'static,
     ) -> Self
     where
-        W: Send + Sync + 'static,
+        S: ControllerSource,
         I: IntoIterator<Item = ObjectKey>,
     {
         let route = Route::Map(Box::new(move |object| map(object).into_iter().collect()));
-        self.watched.push(Arc::new(Informed { informer: informer.clone(), predicate, route }));
+        self.watched.push(Arc::new(Informed { origin: informer.origin(), predicate, route }));
         self
     }
 
@@ -205,9 +200,9 @@ impl<V: Send + Sync + 'static> ControllerBuilder<V> {
             let Some((group, kind)) = kind.clone() else {
                 return fail("who owns something has to have a known group and kind: say it with `kind`");
             };
-            sources.push(make(OwnerKind::new(group, kind, &primary)));
+            sources.push(make(OwnerKind::new(group, kind, Arc::clone(&primary))));
         }
-        sources.insert(0, Arc::new(Informed { informer: primary, predicate, route: Route::Primary }));
+        sources.insert(0, Arc::new(Informed { origin: primary, predicate, route: Route::Primary }));
         sources.extend(watched);
         shared.concurrency.store(concurrency, Ordering::Relaxed);
         let reconcile = Arc::new(reconcile);

@@ -9,8 +9,8 @@ use informer_core::{Added, ObjectKey, ResourceVersion};
 
 use super::expectations::Expectations;
 use super::metrics::{ControllerMetrics, Stats};
+use super::origin::ControllerSource;
 use super::writes::{Write, Writes};
-use crate::shared_informer::SharedInformer;
 use crate::work_queue::{WorkQueue, WorkQueueBuilder};
 
 /// A controller seen from its own reconcile, and from outside: to enqueue keys, to say what was written, to read figures.
@@ -102,12 +102,7 @@ impl ControllerHandle {
     /// Not for deletions, whose answer bears no version one could wait for: see
     /// [`expect_deletions`](Expectations::expect_deletions).
     #[doc(alias = "read your writes")]
-    pub fn wrote<V: Send + Sync + 'static>(
-        &self,
-        key: &ObjectKey,
-        informer: &SharedInformer<V>,
-        written: &impl kube::Resource,
-    ) {
+    pub fn wrote(&self, key: &ObjectKey, informer: &impl ControllerSource, written: &impl kube::Resource) {
         let meta = written.meta();
         let [namespace, name, version] = [&meta.namespace, &meta.name, &meta.resource_version]
             .map(|text| text.as_deref().unwrap_or_default());
@@ -115,16 +110,16 @@ impl ControllerHandle {
     }
 
     /// The same for an object of which only key and version are known.
-    pub fn wrote_version<V: Send + Sync + 'static>(
+    pub fn wrote_version(
         &self,
         key: &ObjectKey,
-        informer: &SharedInformer<V>,
+        informer: &impl ControllerSource,
         object: ObjectKey,
         version: ResourceVersion,
     ) {
         // Nothing can be waited for that has no version.
         if !version.is_empty() {
-            let write = Write::new(informer.shared(), object, version, self.shared.patience());
+            let write = Write::new(informer.origin().cache(), object, version, self.shared.patience());
             self.shared.writes.note(key, write);
         }
     }

@@ -3,8 +3,11 @@
 mod builder;
 mod error;
 mod expectations;
+mod feed;
+mod feed_state;
 mod handle;
 mod metrics;
+mod origin;
 mod outcome;
 mod owner;
 mod predicate;
@@ -26,8 +29,10 @@ use tokio_util::sync::CancellationToken;
 pub use builder::ControllerBuilder;
 pub use error::RunError;
 pub use expectations::Expectations;
+pub use feed::{Feed, FeedEvent};
 pub use handle::ControllerHandle;
 pub use metrics::{ControllerMetrics, ReconcileCounters};
+pub use origin::ControllerSource;
 pub use outcome::{Action, TerminalError};
 pub use predicate::Predicate;
 
@@ -35,7 +40,6 @@ use self::handle::Shared;
 use self::source::Source;
 use self::worker::{Reconcile, Worker};
 use crate::error::{NotSynced, SyncError};
-use crate::shared_informer::SharedInformer;
 
 /// Calls a function for each key whose object, or something that concerns it, has changed: until it has worked.
 ///
@@ -56,7 +60,8 @@ use crate::shared_informer::SharedInformer;
 /// **Concurrency.** Up to [`concurrency`](ControllerBuilder::concurrency) reconciles run at once, as tasks of the
 /// runtime; each key at one of them. A change during a reconcile leads to another one afterwards.
 ///
-/// **What it keeps running.** It holds its informers, so they live as long as it does; but it does not start them.
+/// **What it keeps running.** It holds its informers, so they live as long as it does; but it does not start them. Caches that
+/// something else fills come as a [`Feed`], whose stream it polls while it runs.
 ///
 /// A controller, and a whole test of it over the embedded server. Time is paused, so nothing is waited for in earnest, and
 /// on one thread the same happens each time:
@@ -155,14 +160,11 @@ const RESTART_DELAY: Duration = Duration::from_secs(1);
 const DROP_TIME: Duration = Duration::from_secs(1);
 
 impl Controller {
-    /// A controller of what this informer caches. The name is for people: logs, metrics.
+    /// A controller of what this informer, or this [`Feed`], caches. The name is for people: logs, metrics.
     #[doc(alias = "NewControllerManagedBy")]
     #[doc(alias = "For")]
-    pub fn builder<V: Send + Sync + 'static>(
-        name: &str,
-        primary: &SharedInformer<V>,
-    ) -> ControllerBuilder<V> {
-        ControllerBuilder::new(name, primary)
+    pub fn builder<S: ControllerSource>(name: &str, primary: &S) -> ControllerBuilder<S::Value> {
+        ControllerBuilder::new(name, primary.origin())
     }
 
     fn new(
@@ -193,6 +195,13 @@ impl Controller {
             return Err(RunError::AlreadyRunning { controller: self.shared.name.to_string() });
         }
         let _until_the_end = Finally(|| self.is_running.store(false, Ordering::Release));
+        let mut driving = self.drive();
+        let result = self.reconcile_until(&stop).await;
+        driving.shutdown().await;
+        result
+    }
+
+    async fn reconcile_until(&self, stop: &CancellationToken) -> Result<(), RunError> {
         tokio::select! {
             biased;
             () = stop.cancelled() => return Ok(()),
@@ -227,6 +236,15 @@ impl Controller {
             }
         }
         self.finish(workers).await
+    }
+
+    /// Keeps those caches up to date that nobody else does, in tasks that end with what this returns.
+    fn drive(&self) -> JoinSet<()> {
+        let mut driving = JoinSet::new();
+        for source in self.sources.iter().filter(|source| source.drive().is_some()) {
+            driving.spawn(drive(Arc::clone(source), Arc::clone(&self.shared)));
+        }
+        driving
     }
 
     /// Begins to listen; or, if that has been going on since an earlier run, has everything told once more, in tasks that
@@ -329,6 +347,15 @@ async fn listen(source: Arc<dyn Source>, shared: Arc<Shared>) {
         let listening = Arc::clone(&source).listen(Arc::clone(&shared));
         let _ended = AssertUnwindSafe(listening).catch_unwind().await;
         tracing::error!(target: "informer::controller", controller = &*shared.name, "a source of changes ended, and is begun again");
+        tokio::time::sleep(RESTART_DELAY).await;
+    }
+}
+
+/// Polls until it is dropped.
+async fn drive(source: Arc<dyn Source>, shared: Arc<Shared>) {
+    while let Some(driving) = source.drive() {
+        let _panicked = AssertUnwindSafe(driving).catch_unwind().await;
+        tracing::error!(target: "informer::controller", controller = &*shared.name, "the stream of a feed panicked, and is polled again");
         tokio::time::sleep(RESTART_DELAY).await;
     }
 }

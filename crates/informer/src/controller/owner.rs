@@ -5,8 +5,9 @@ use std::sync::Arc;
 use informer_core::{Object, ObjectKey, Uid};
 
 use super::handle::Shared;
+use super::origin::Origin;
 use crate::format::Owner;
-use crate::shared_informer::SharedInformer;
+use crate::store::MetaFunctions;
 
 /// Which owners are a controller's own, and where they are looked for.
 pub(super) struct OwnerKind {
@@ -22,20 +23,19 @@ impl OwnerKind {
     pub(super) fn new<P: Send + Sync + 'static>(
         group: String,
         kind: String,
-        primary: &SharedInformer<P>,
+        primary: Arc<dyn Origin<P>>,
     ) -> Self {
-        let store = primary.store();
-        Self { group, kind, uid_of: Arc::new(move |key| store.get(key).map(|object| object.uid.clone())) }
+        Self { group, kind, uid_of: Arc::new(move |key| primary.uid_of(key)) }
     }
 
     /// The key of the controlling owner, if that is one of ours. Counts and logs what is strange about it.
     pub(super) fn owner_of<V: Send + Sync + 'static>(
         &self,
         controller: &Shared,
-        informer: &SharedInformer<V>,
+        meta: &MetaFunctions<V>,
         object: &Object<V>,
     ) -> Option<ObjectKey> {
-        let owners = informer.owners(&object.value);
+        let owners = (meta.owners)(&object.value);
         let owner = owners.iter().find(|owner| owner.controller && owner.kind == self.kind)?;
         let (name, child) = (&*controller.name, &object.key);
         if group(owner) != self.group {
@@ -55,10 +55,10 @@ impl OwnerKind {
     /// The same, quietly.
     pub(super) fn owner_named_by<V: Send + Sync + 'static>(
         &self,
-        informer: &SharedInformer<V>,
+        meta: &MetaFunctions<V>,
         object: &Object<V>,
     ) -> Option<ObjectKey> {
-        let owners = informer.owners(&object.value);
+        let owners = (meta.owners)(&object.value);
         let is_ours =
             |owner: &&Owner<'_>| owner.controller && owner.kind == self.kind && group(owner) == self.group;
         self.key(owners.iter().find(is_ours)?, object)

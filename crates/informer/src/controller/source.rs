@@ -1,4 +1,4 @@
-//! Where a controller's keys come from: the changes of one informer.
+//! Where a controller's keys come from: the changes of one cache.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,26 +8,25 @@ use futures_util::future::BoxFuture;
 use informer_core::{LastState, Notification, Object, ObjectKey, Priority};
 
 use super::handle::Shared;
+use super::origin::{NOTIFICATIONS_AT_ONCE, Origin};
 use super::owner::OwnerKind;
 use super::predicate::Predicate;
 use crate::error::SyncError;
-use crate::shared_informer::SharedInformer;
 
-/// So many notifications are looked at before the thread is given to others.
-const NOTIFICATIONS_AT_ONCE: usize = 128;
-
-/// An informer that a controller listens to, whatever it caches.
+/// A cache that a controller listens to, whatever is cached.
 pub(super) trait Source: Send + Sync {
     fn wait_for_sync(&self, timeout: Duration) -> BoxFuture<'_, Result<(), SyncError>>;
     /// Listens, and puts keys into the controller's queue, until it is dropped or the informer is gone.
     fn listen(self: Arc<Self>, controller: Arc<Shared>) -> BoxFuture<'static, ()>;
     /// Puts the keys into the queue that what is cached now leads to, as if it had just been listed.
     fn tell_all(self: Arc<Self>, controller: Arc<Shared>) -> BoxFuture<'static, ()>;
+    /// Keeps the cache up to date until it is dropped, if that is up to the controller.
+    fn drive(&self) -> Option<BoxFuture<'static, ()>>;
 }
 
-/// An informer, and what is made of its changes.
+/// A cache, and what is made of its changes.
 pub(super) struct Informed<V> {
-    pub(super) informer: SharedInformer<V>,
+    pub(super) origin: Arc<dyn Origin<V>>,
     pub(super) predicate: Predicate<V>,
     pub(super) route: Route<V>,
 }
@@ -46,28 +45,27 @@ pub(super) type MapFunction<V> = Box<dyn Fn(&Object<V>) -> Vec<ObjectKey> + Send
 
 impl<V: Send + Sync + 'static> Source for Informed<V> {
     fn wait_for_sync(&self, timeout: Duration) -> BoxFuture<'_, Result<(), SyncError>> {
-        Box::pin(self.informer.wait_for_sync(timeout))
+        self.origin.wait_for_sync(timeout)
     }
 
     fn listen(self: Arc<Self>, controller: Arc<Shared>) -> BoxFuture<'static, ()> {
-        Box::pin(async move {
-            let mut changes = self.informer.subscribe();
-            while let Some(batch) = changes.next().await {
-                for part in batch.chunks(NOTIFICATIONS_AT_ONCE) {
-                    part.iter().for_each(|notification| self.tell(&controller, notification));
-                    tokio::task::consume_budget().await;
-                }
-            }
-        })
+        let origin = Arc::clone(&self.origin);
+        origin.listen(Arc::new(move |part: &[Notification<V>]| {
+            part.iter().for_each(|notification| self.tell(&controller, notification));
+        }))
     }
 
     fn tell_all(self: Arc<Self>, controller: Arc<Shared>) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            for part in self.informer.store().list().chunks(NOTIFICATIONS_AT_ONCE) {
+            for part in self.origin.list().chunks(NOTIFICATIONS_AT_ONCE) {
                 part.iter().for_each(|object| self.tell_of(&controller, None, object, Priority::LOW));
                 tokio::task::consume_budget().await;
             }
         })
+    }
+
+    fn drive(&self) -> Option<BoxFuture<'static, ()>> {
+        Arc::clone(&self.origin).drive()
     }
 }
 
@@ -98,7 +96,7 @@ impl<V: Send + Sync + 'static> Informed<V> {
 
     /// Lets the keys wait that a change concerns, if it passes the predicate.
     fn tell_of(&self, controller: &Shared, old: Option<&Object<V>>, new: &Object<V>, priority: Priority) {
-        let meta = self.informer.shared().store.meta();
+        let meta = self.origin.meta();
         match self.predicate.passes(meta, old, new) {
             Some(true) => {}
             Some(false) => return,
@@ -110,8 +108,8 @@ impl<V: Send + Sync + 'static> Informed<V> {
                 add(new.key.clone());
             }
             Route::Owner(kind) => {
-                let before = old.and_then(|old| kind.owner_of(controller, &self.informer, old));
-                let now = kind.owner_of(controller, &self.informer, new);
+                let before = old.and_then(|old| kind.owner_of(controller, self.origin.meta(), old));
+                let now = kind.owner_of(controller, self.origin.meta(), new);
                 if before != now {
                     before.map(add);
                 }
@@ -132,7 +130,7 @@ impl<V: Send + Sync + 'static> Informed<V> {
 
     fn panicked(&self, controller: &Shared, object: &Object<V>, what: &str) {
         controller.stats.lock().mapping_panics += 1;
-        let informer = self.informer.name();
+        let informer = self.origin.name();
         // Without the panic's message, which may quote the object; the panic hook has shown it.
         tracing::error!(target: "informer::controller", controller = &*controller.name, informer, key = %object.key, "{what}");
     }
@@ -153,10 +151,10 @@ impl<V: Send + Sync + 'static> Informed<V> {
         if expectations.is_empty() {
             return;
         }
-        let meta = self.informer.shared().store.meta();
+        let meta = self.origin.meta();
         let is_leaving = |object: &Object<V>| (meta.is_being_deleted)(&object.value);
         let observed = |object: &Object<V>, is_gone: bool| {
-            let Some(owner) = kind.owner_named_by(&self.informer, object) else { return };
+            let Some(owner) = kind.owner_named_by(meta, object) else { return };
             let expected = if is_gone {
                 expectations.deletion_observed(&owner, &object.uid)
             } else {

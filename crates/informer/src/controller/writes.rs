@@ -44,7 +44,7 @@ pub(super) struct Write {
 }
 
 /// What a write asks of an informer, whatever it caches.
-trait Cache: Send + Sync {
+pub(super) trait Cache: Send + Sync {
     fn name(&self) -> &str;
     fn progress(&self) -> watch::Receiver<Progress>;
     fn version_of(&self, object: &ObjectKey) -> Option<ResourceVersion>;
@@ -65,15 +65,15 @@ impl<V: Send + Sync + 'static> Cache for InformerShared<V> {
 }
 
 impl Write {
-    pub(super) fn new<V: Send + Sync + 'static>(
-        informer: &Arc<InformerShared<V>>,
+    pub(super) fn new(
+        informer: Arc<dyn Cache>,
         object: ObjectKey,
         version: ResourceVersion,
         patience: Duration,
     ) -> Self {
         let before = informer.version_of(&object);
         let deadline = deadline(patience);
-        Self { informer: Arc::<InformerShared<V>>::clone(informer), object, version, before, deadline }
+        Self { informer, object, version, before, deadline }
     }
 
     /// Whether the cache shows this write or what came after it.
