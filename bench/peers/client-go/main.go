@@ -25,7 +25,12 @@ func main() {
 	handlers := flag.Int("handlers", 1, "how many handlers each informer has")
 	count := flag.Int("informers", 1, "how many informers: several are of a namespace each, that has no objects")
 	last := flag.String("last", "", "NAMESPACE/NAME of the last object")
+	queue := flag.String("queue", "", "only print this figure of the work queue")
 	flag.Parse()
+	if *queue != "" {
+		queueFigure(*queue)
+		return
+	}
 	config := &rest.Config{Host: *url}
 	if *kubeconfig != "" {
 		var err error

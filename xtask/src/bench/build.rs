@@ -16,15 +16,17 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Builds our programs and kube-runtime's, and client-go's if it is wanted.
-    pub(crate) fn build(with_go: bool) -> Result<Self> {
+    /// Builds our programs, and those of kube-runtime and of client-go that are wanted.
+    pub(crate) fn build(with_kube_runtime: bool, with_go: bool) -> Result<Self> {
         heading("bench: building");
         let folder = target_folder()?.join("release");
         run::run(&mut cargo(&["build", "--release", "--package", "informer-bench"]))?;
-        let manifest = root().join("bench/peers/kube-runtime/Cargo.toml");
-        // Into the same folder: of the dependencies, only what differs is compiled again.
-        let mut peer = cargo(&["build", "--release", "--locked", "--manifest-path"]);
-        run::run(peer.arg(manifest).arg("--target-dir").arg(target_folder()?))?;
+        if with_kube_runtime {
+            let manifest = root().join("bench/peers/kube-runtime/Cargo.toml");
+            // Into the same folder: of the dependencies, only what differs is compiled again.
+            let mut peer = cargo(&["build", "--release", "--locked", "--manifest-path"]);
+            run::run(peer.arg(manifest).arg("--target-dir").arg(target_folder()?))?;
+        }
         let client_go = if with_go { Some(build_go(&folder)?) } else { None };
         let mut programs = Self { folder, client_go, formats: Vec::new() };
         let listed = programs.command("bench-client").arg("--formats").output();

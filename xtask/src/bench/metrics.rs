@@ -20,6 +20,7 @@ pub(crate) enum Unit {
     Microseconds,
     Milliseconds,
     Seconds,
+    Bytes,
     Kilobytes,
     Megabytes,
     /// A multiple of something.
@@ -80,6 +81,7 @@ impl Unit {
             Self::Microseconds => "µs",
             Self::Milliseconds => "ms",
             Self::Seconds => "s",
+            Self::Bytes => "B",
             Self::Kilobytes => "KB",
             Self::Megabytes => "MB",
             Self::Times => "×",

@@ -8,6 +8,7 @@ mod parts;
 mod plan;
 mod plot;
 mod program;
+mod queue;
 mod real;
 mod report;
 mod round;
@@ -64,8 +65,9 @@ pub(crate) enum Side {
 }
 
 /// Rows that are no plans: with a function of their own.
-const OTHERS: [(&str, &str); 4] = [
+const OTHERS: [(&str, &str); 5] = [
     ("scale", "cost and memory from 1,000 to 100,000 objects: the plot"),
+    ("work-queue", "the work queue beside client-go's: cycles, delays, bytes, two threads"),
     ("parts", "instructions of the parts, counted by valgrind"),
     ("size", "the smallest program with an informer, stripped (slow: not among the rows of a whole run)"),
     ("build", "cold build of the library and of kube-runtime (slow: not among the rows of a whole run)"),
@@ -92,8 +94,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result {
         (false, []) => !SLOW.contains(&name),
         (false, some) => some.iter().any(|row| row == name),
     };
+    // kube-runtime has no queue of its own to compare with.
+    let with_kube_runtime = arguments.rows.is_empty() || arguments.rows.iter().any(|row| row != "work-queue");
     let mut bench = Bench {
-        programs: Programs::build(!arguments.quick)?,
+        programs: Programs::build(with_kube_runtime, !arguments.quick)?,
         samples: Samples::default(),
         stop,
         rounds: if arguments.quick { baseline::ROUNDS } else { arguments.rounds.max(1) },
@@ -102,6 +106,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result {
     bench.plans(&is_wanted)?;
     if is_wanted("scale") {
         scale::measure(&mut bench)?;
+    }
+    if is_wanted("work-queue") {
+        queue::measure(&mut bench)?;
     }
     if is_wanted("parts") {
         parts::measure(&mut bench)?;

@@ -29,6 +29,11 @@ const TARGETS: &[(&str, &str)] = &[
     ("packed.resident", "≤ 1 KB"),
     ("reads.get", "≥ 15 M/s"),
     ("reads.namespace", "≤ 5 µs"),
+    ("work-queue.core-id", "≤ 80 ns"),
+    ("work-queue.core-key", "≤ 200 ns"),
+    ("work-queue.delayed-core-id", "≤ 150 ns"),
+    ("work-queue.delayed-core-key", "≤ 150 ns"),
+    ("work-queue.two-threads", "≥ one thread"),
     ("real-typed.sync-cpu", "≤ 40 µs"),
 ];
 
