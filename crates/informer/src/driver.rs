@@ -16,6 +16,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
+use crate::crew::Crew;
 use crate::decoder::Decoder;
 use crate::exchange::exchange;
 use crate::figures::Figures;
@@ -28,6 +29,8 @@ use crate::trouble::Reporter;
 /// Inputs that are there already are applied together, up to this many batches: readers and handlers then see one change
 /// instead of many, and nobody waits long.
 const MAX_INPUTS_AT_ONCE: usize = 32;
+/// And for no longer than this, unless one of them takes longer.
+const MAX_COLLECTING: Duration = Duration::from_millis(2);
 /// After a panic of our own the driver starts over, not sooner than this.
 const RESTART_DELAY: Duration = Duration::from_secs(1);
 
@@ -41,6 +44,8 @@ pub(crate) struct Shared<V> {
     pub(crate) store: Arc<StoreShared<V>>,
     pub(crate) indexes: Arc<IndexRegistry<V>>,
     pub(crate) machine: Mutex<Machine<V>>,
+    /// Calls the handlers.
+    pub(crate) crew: Arc<Crew<V>>,
     /// Wakes the driver: a handler came, or made room.
     pub(crate) poke: Arc<Notify>,
     pub(crate) progress: watch::Sender<Progress>,
@@ -160,12 +165,7 @@ impl<V: Send + Sync + 'static> Driver<V> {
                 }
             };
             if let Some(first) = first {
-                self.feed(first);
-                for _ in 1..MAX_INPUTS_AT_ONCE {
-                    let Some(next) = self.next_input().now_or_never() else { break };
-                    self.feed(next);
-                }
-                tokio::task::consume_budget().await;
+                self.feed_all(first).await;
             }
             wake = self.carry_out();
         }
@@ -201,7 +201,29 @@ impl<V: Send + Sync + 'static> Driver<V> {
         .await
     }
 
-    fn feed(&self, (id, input): (RequestId, Input<V>)) {
+    /// Feeds this input and what else has arrived.
+    async fn feed_all(&mut self, first: (RequestId, Input<V>)) {
+        let begun = self.feed(first);
+        let mut yielded = false;
+        for _ in 1..MAX_INPUTS_AT_ONCE {
+            if let Some(next) = self.next_input().now_or_never() {
+                yielded = false;
+                if self.feed(next).since(begun) > MAX_COLLECTING {
+                    break;
+                }
+            } else if yielded {
+                break;
+            } else {
+                // A connection's task hands over one piece of what it has read at a time: it is given the chance to hand over
+                // the next. Else each piece would cost a store of its own, and a wake-up of the handlers' thread.
+                tokio::task::yield_now().await;
+                yielded = true;
+            }
+        }
+        tokio::task::consume_budget().await;
+    }
+
+    fn feed(&self, (id, input): (RequestId, Input<V>)) -> Mono {
         let now = self.shared.clock.now();
         let mut machine = self.shared.machine();
         if !matches!(input, Input::Failed(_)) {
@@ -213,6 +235,7 @@ impl<V: Send + Sync + 'static> Driver<V> {
         if let Some(note) = note {
             note.log(&self.shared.name);
         }
+        now.mono
     }
 
     /// Does what the machine says until it has nothing more to say; answers when it wants to be asked again.
@@ -221,6 +244,8 @@ impl<V: Send + Sync + 'static> Driver<V> {
         let mut troubles = Vec::new();
         let mut notes = Vec::new();
         let mut fell_behind = 0;
+        // Before the machine is locked, since it is dropped after that is unlocked, whatever happens.
+        let mut calls = Calls { crew: &shared.crew, claimed: Vec::new() };
         let mut guard = shared.machine();
         let machine = &mut *guard;
         let wake = loop {
@@ -246,10 +271,10 @@ impl<V: Send + Sync + 'static> Driver<V> {
                 InformerOutput::Resync => machine.informer.resync(now, &shared.store.read()),
                 InformerOutput::Deliver(batch, handlers) => {
                     for id in handlers {
-                        if let Some(listener) = machine.listeners.get(&id)
-                            && listener.push(Arc::clone(&batch))
-                        {
-                            fell_behind += 1;
+                        if let Some(listener) = machine.listeners.get(&id) {
+                            let pushed = listener.push(Arc::clone(&batch));
+                            fell_behind += usize::from(pushed.conflated);
+                            calls.claimed.extend(pushed.claimed.then(|| Arc::clone(listener)));
                         }
                     }
                 }
@@ -268,6 +293,7 @@ impl<V: Send + Sync + 'static> Driver<V> {
             machine.figures.troubled(trouble);
         }
         drop(guard);
+        drop(calls);
         notes.iter().for_each(|note| note.log(&shared.name));
         if fell_behind > 0 {
             // Once for each time: a handler that has caught up may fall behind again.
@@ -325,6 +351,20 @@ impl<V: Send + Sync + 'static> Driver<V> {
                 .collect()
         };
         Progress { synced: store.has_synced(), version, by_namespace }
+    }
+}
+
+/// Handlers that have been told of something: they are called, even if a fault of ours comes in between.
+struct Calls<'a, V: Send + Sync + 'static> {
+    crew: &'a Arc<Crew<V>>,
+    claimed: Vec<Arc<Listener<V>>>,
+}
+
+impl<V: Send + Sync + 'static> Drop for Calls<'_, V> {
+    fn drop(&mut self) {
+        if !self.claimed.is_empty() {
+            self.crew.call(self.claimed.drain(..));
+        }
     }
 }
 

@@ -24,6 +24,9 @@ const MAX_ERROR_BODY_BYTES: usize = 1 << 20;
 const BATCH_BYTES: usize = 512 << 10;
 /// A batch below this is decoded on the spot: a lone event should not wait for a thread.
 const INLINE_BYTES: usize = 64 << 10;
+/// The same for events: servers and connections hand them over in pieces of up to 64 KB and the rest of an event, which take
+/// half a millisecond at most; another thread would cost its hand-over, and the store of objects made elsewhere.
+const INLINE_EVENT_BYTES: usize = 128 << 10;
 
 /// Sends the request and yields what comes of it; the last input is an end or a failure.
 pub(crate) fn exchange<V: Send + Sync + 'static>(
@@ -282,7 +285,8 @@ impl<V: Send + Sync + 'static> Reader<V> {
                 Some(now)
             }
         };
-        let decoding = if bytes < INLINE_BYTES || self.max_decoding == 1 {
+        let inline = if initial == Some(false) { INLINE_EVENT_BYTES } else { INLINE_BYTES };
+        let decoding = if bytes < inline || self.max_decoding == 1 {
             Decoding::Done(decode(&self.decoder, items, initial))
         } else {
             let decoder = Arc::clone(&self.decoder);

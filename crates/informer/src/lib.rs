@@ -66,6 +66,7 @@
 mod client;
 mod clock;
 mod controller;
+mod crew;
 mod decoder;
 mod distribution;
 mod driver;
@@ -103,6 +104,7 @@ mod term_connector;
 mod transport;
 mod trouble;
 mod unshared_informer;
+mod watchdog;
 mod work_queue;
 
 pub use client::client;

@@ -1,98 +1,237 @@
-//! One listener's end of the pipe: its backlog, and what takes from it.
+//! One listener's end of the pipe: its backlog, and who takes from it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use informer_core::{Backlog, BacklogOptions, Notification, Overflow};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinHandle;
 
 use crate::event_handler::EventHandler;
-use crate::trouble::is_news;
 
 /// A batch of notifications, shared by all listeners.
 pub type Batch<V> = Arc<[Notification<V>]>;
 
-/// A handler that was woken goes on for this long before it gives its thread back: a burst should not cost a hand-over
-/// for each batch, and a flood should not keep a thread for ever.
-const TURN: Duration = Duration::from_millis(50);
+/// A handler that was slow counts as slow until it was quick with so many batches: it should not go back and forth.
+const SLOW_BATCHES: u8 = 16;
 
 /// What the driver puts in and the listener takes out.
 pub(crate) struct Listener<V> {
-    backlog: Mutex<Backlog<V>>,
+    waiting: Mutex<Waiting<V>>,
     overflow: Overflow,
     /// Nothing more will come; what waits is dropped. Asked before each call of a handler, so it is no part of the mutex.
     closed: AtomicBool,
-    /// Wakes the listener: something waits, or it is closed.
-    filled: Notify,
     /// Wakes the driver, which may be waiting for room.
     drained: Arc<Notify>,
     synced: watch::Sender<bool>,
+    /// The same, to be asked after each batch.
+    has_synced: AtomicBool,
     panics: AtomicU64,
+    reader: Reader<V>,
+}
+
+struct Waiting<V> {
+    backlog: Backlog<V>,
+    /// Whether somebody has to do with what waits: the crew has the handler in its queue, or calls it. Whoever sets this owns
+    /// the handler, until nothing waits.
+    claimed: bool,
+}
+
+enum Reader<V> {
+    /// A subscription, woken by this: something waits, or it is closed.
+    Subscription(Notify),
+    Handler(Box<Callee<V>>),
+}
+
+struct Callee<V> {
+    handler: Mutex<Option<EventHandler<V>>>,
+    /// Where it was registered: its calls are made by that runtime's blocking threads.
+    runtime: Handle,
+    /// Batches that it has to be quick with before it ceases to count as slow.
+    slow: AtomicU8,
+    /// Whether the handler is dropped.
+    gone: watch::Sender<bool>,
+}
+
+/// What a batch that was pushed has done.
+pub(crate) struct Pushed {
+    /// The backlog has passed its limit and is now conflated.
+    pub(crate) conflated: bool,
+    /// The handler has been claimed: it is to be called.
+    pub(crate) claimed: bool,
+}
+
+/// What a handler is to be told next.
+pub(crate) enum Next<V> {
+    Batch(Batch<V>),
+    /// Nothing for now: the claim is given up.
+    Nothing,
+    /// Nothing ever; the claim stays.
+    Closed,
 }
 
 impl<V> Listener<V> {
-    pub(crate) fn new(options: BacklogOptions, hash_seed: u64, drained: Arc<Notify>) -> Self {
+    pub(crate) fn of_subscription(options: BacklogOptions, hash_seed: u64, drained: Arc<Notify>) -> Self {
+        Self::new(options, hash_seed, drained, Reader::Subscription(Notify::new()))
+    }
+
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub(crate) fn of_handler(handler: EventHandler<V>, hash_seed: u64, drained: Arc<Notify>) -> Self {
+        let options = handler.backlog;
+        let callee = Callee {
+            handler: Mutex::new(Some(handler)),
+            runtime: Handle::current(),
+            slow: AtomicU8::new(0),
+            gone: watch::Sender::new(false),
+        };
+        Self::new(options, hash_seed, drained, Reader::Handler(Box::new(callee)))
+    }
+
+    fn new(options: BacklogOptions, hash_seed: u64, drained: Arc<Notify>, reader: Reader<V>) -> Self {
         Self {
             overflow: options.overflow,
-            backlog: Mutex::new(Backlog::new(options, hash_seed)),
+            waiting: Mutex::new(Waiting { backlog: Backlog::new(options, hash_seed), claimed: false }),
             closed: AtomicBool::new(false),
-            filled: Notify::new(),
             drained,
             synced: watch::Sender::new(false),
+            has_synced: AtomicBool::new(false),
             panics: AtomicU64::new(0),
+            reader,
         }
     }
 
-    /// Appends a batch; says whether the backlog has passed its limit by that and is now conflated.
-    pub(crate) fn push(&self, batch: Batch<V>) -> bool {
-        let mut backlog = self.backlog();
-        let before = backlog.is_conflated();
-        backlog.push(batch);
-        let conflated = !before && backlog.is_conflated();
-        drop(backlog);
-        self.filled.notify_one();
-        conflated
-    }
-
-    /// The next batch; `None` once closed.
-    pub(crate) async fn next(&self) -> Option<Batch<V>> {
-        loop {
-            match self.try_next() {
-                Err(Closed) => return None,
-                Ok(Some(batch)) => return Some(batch),
-                Ok(None) => self.filled.notified().await,
+    /// Appends a batch.
+    pub(crate) fn push(&self, batch: Batch<V>) -> Pushed {
+        let mut waiting = self.waiting();
+        let before = waiting.backlog.is_conflated();
+        waiting.backlog.push(batch);
+        let conflated = !before && waiting.backlog.is_conflated();
+        let something = !waiting.backlog.is_empty() || waiting.backlog.is_disconnected();
+        let claimed = match &self.reader {
+            Reader::Subscription(filled) => {
+                drop(waiting);
+                filled.notify_one();
+                false
             }
+            Reader::Handler(_) => something && !std::mem::replace(&mut waiting.claimed, true),
+        };
+        Pushed { conflated, claimed }
+    }
+
+    /// The subscription's next batch; `None` once closed.
+    pub(crate) async fn next(&self) -> Option<Batch<V>> {
+        let Reader::Subscription(filled) = &self.reader else { return None };
+        loop {
+            match self.take(&mut self.waiting()) {
+                Next::Closed => return None,
+                Next::Batch(batch) => return Some(batch),
+                Next::Nothing => {}
+            }
+            filled.notified().await;
         }
     }
 
-    pub(crate) fn try_next(&self) -> Result<Option<Batch<V>>, Closed> {
-        let mut backlog = self.backlog();
+    /// The handler's next batch; gives the claim up if nothing waits.
+    pub(crate) fn next_or_release(&self) -> Next<V> {
+        let mut waiting = self.waiting();
+        let next = self.take(&mut waiting);
+        if matches!(next, Next::Nothing) {
+            waiting.claimed = false;
+        }
+        next
+    }
+
+    fn take(&self, waiting: &mut Waiting<V>) -> Next<V> {
+        let backlog = &mut waiting.backlog;
         if self.is_closed() || backlog.is_disconnected() {
-            return Err(Closed);
+            return Next::Closed;
         }
         let was_full = backlog.is_full();
         let batch = backlog.pop();
-        drop(backlog);
         if was_full {
             self.drained.notify_one();
         }
-        Ok(batch)
+        batch.map_or(Next::Nothing, Next::Batch)
     }
 
     /// The listener has dealt with this batch.
     pub(crate) fn acknowledge(&self, batch: &Batch<V>) {
         let synced = |notification: &Notification<V>| matches!(notification, Notification::Synced { .. });
-        if !*self.synced.borrow() && batch.iter().any(synced) {
+        if !self.has_synced.load(Ordering::Relaxed) && batch.iter().any(synced) {
+            self.has_synced.store(true, Ordering::Relaxed);
             self.synced.send_replace(true);
         }
     }
 
+    /// Claims the handler; says whether nobody else has.
+    pub(crate) fn claim(&self) -> bool {
+        !std::mem::replace(&mut self.waiting().claimed, true)
+    }
+
+    /// The handler, for whoever has claimed it; `None` once it is gone.
+    pub(crate) fn handler(&self) -> MutexGuard<'_, Option<EventHandler<V>>> {
+        let Reader::Handler(callee) = &self.reader else { unreachable!("a subscription is not called") };
+        callee.handler.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drops the handler, for whoever has claimed it. The claim stays, so that nobody calls it again.
+    pub(crate) fn finish(&self) {
+        let Reader::Handler(callee) = &self.reader else { return };
+        let handler = self.handler().take();
+        // Users' code: what the callbacks hold is dropped. A panic of it has nowhere to go; the hook has shown it.
+        let _panic = catch_unwind(AssertUnwindSafe(|| drop(handler)));
+        callee.gone.send_replace(true);
+    }
+
+    /// Waits until the handler is dropped.
+    pub(crate) async fn gone(&self) {
+        if let Reader::Handler(callee) = &self.reader {
+            // The sender is this very value.
+            let _ = callee.gone.subscribe().wait_for(|gone| *gone).await;
+        }
+    }
+
+    /// Where the handler's calls are made.
+    pub(crate) fn runtime(&self) -> Option<&Handle> {
+        match &self.reader {
+            Reader::Handler(callee) => Some(&callee.runtime),
+            Reader::Subscription(_) => None,
+        }
+    }
+
+    /// Whether the handler has lately been slow.
+    pub(crate) fn is_slow(&self) -> bool {
+        matches!(&self.reader, Reader::Handler(callee) if callee.slow.load(Ordering::Relaxed) > 0)
+    }
+
+    /// Others had to wait for the handler.
+    pub(crate) fn note_slow(&self) {
+        if let Reader::Handler(callee) = &self.reader {
+            callee.slow.store(SLOW_BATCHES, Ordering::Relaxed);
+        }
+    }
+
+    /// The handler was quick with a batch; told by whoever has claimed it.
+    pub(crate) fn note_quick(&self) {
+        let Reader::Handler(callee) = &self.reader else { return };
+        let slow = callee.slow.load(Ordering::Relaxed);
+        if slow > 0 {
+            callee.slow.store(slow - 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a panic of the handler; says how many there were.
+    pub(crate) fn count_panic(&self) -> u64 {
+        self.panics.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.filled.notify_one();
+        if let Reader::Subscription(filled) = &self.reader {
+            filled.notify_one();
+        }
         self.drained.notify_one();
     }
 
@@ -101,11 +240,11 @@ impl<V> Listener<V> {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.overflow == Overflow::Block && !self.is_closed() && self.backlog().is_full()
+        self.overflow == Overflow::Block && !self.is_closed() && self.waiting().backlog.is_full()
     }
 
     pub(crate) fn is_disconnected(&self) -> bool {
-        self.overflow == Overflow::Disconnect && self.backlog().is_disconnected()
+        self.overflow == Overflow::Disconnect && self.waiting().backlog.is_disconnected()
     }
 
     pub(crate) fn synced(&self) -> watch::Receiver<bool> {
@@ -113,7 +252,7 @@ impl<V> Listener<V> {
     }
 
     pub(crate) fn stats(&self) -> ListenerStats {
-        let backlog = self.backlog();
+        let backlog = &self.waiting().backlog;
         let counters = backlog.counters();
         ListenerStats {
             waiting: backlog.len(),
@@ -124,14 +263,11 @@ impl<V> Listener<V> {
         }
     }
 
-    fn backlog(&self) -> MutexGuard<'_, Backlog<V>> {
+    fn waiting(&self) -> MutexGuard<'_, Waiting<V>> {
         // No user code runs under this lock.
-        self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// The listener was removed or disconnected.
-pub(crate) struct Closed;
 
 /// How a listener is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -157,67 +293,5 @@ impl ListenerStats {
         self.merged += other.merged;
         self.high_water = self.high_water.max(other.high_water);
         self.panics += other.panics;
-    }
-}
-
-/// Calls the handler for everything that comes, until the listener is closed.
-pub(crate) fn spawn_handler<V: Send + Sync + 'static>(
-    listener: Arc<Listener<V>>,
-    handler: EventHandler<V>,
-    informer: Arc<str>,
-) -> JoinHandle<()> {
-    tokio::spawn(async move {
-        let mut handler = Some(handler);
-        while let Some(batch) = listener.next().await {
-            let (listener, informer) = (Arc::clone(&listener), Arc::clone(&informer));
-            let mut own = handler.take().expect("the turn before gave it back");
-            // Callbacks may block, so they must not do it on the runtime's own threads.
-            let turn = tokio::task::spawn_blocking(move || {
-                take_turn(&listener, &mut own, batch, &informer);
-                own
-            });
-            match turn.await {
-                Ok(own) => handler = Some(own),
-                // The runtime is shutting down: callbacks' panics have been caught.
-                Err(_) => return,
-            }
-        }
-    })
-}
-
-fn take_turn<V>(listener: &Listener<V>, handler: &mut EventHandler<V>, first: Batch<V>, informer: &str) {
-    let begun = std::time::Instant::now();
-    let mut next = Some(first);
-    while let Some(batch) = next {
-        for notification in batch.iter() {
-            // A removed handler hears nothing more, not even the rest of a batch.
-            if listener.is_closed() {
-                return;
-            }
-            call(listener, handler, notification, informer);
-        }
-        listener.acknowledge(&batch);
-        if begun.elapsed() > TURN {
-            return;
-        }
-        next = listener.try_next().ok().flatten();
-    }
-}
-
-fn call<V>(
-    listener: &Listener<V>,
-    handler: &mut EventHandler<V>,
-    notification: &Notification<V>,
-    informer: &str,
-) {
-    if catch_unwind(AssertUnwindSafe(|| handler.call(notification))).is_err() {
-        let panics = listener.panics.fetch_add(1, Ordering::Relaxed) + 1;
-        let key = notification.key().map(ToString::to_string);
-        // Without the panic's message, which may quote the object; the panic hook has shown it.
-        if is_news(panics) {
-            tracing::error!(target: "informer::handler", informer, key, panics, "event handler panicked");
-        } else {
-            tracing::debug!(target: "informer::handler", informer, key, panics, "event handler panicked");
-        }
     }
 }

@@ -1,48 +1,55 @@
 //! A handler's place in an informer.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use informer_core::HandlerId;
-use tokio::task::JoinHandle;
 
+use crate::crew::Crew;
 use crate::driver::Shared;
 use crate::error::{NotSynced, SyncError};
 use crate::event_handler::EventHandler;
-use crate::listener::{Listener, ListenerStats, spawn_handler};
+use crate::listener::{Listener, ListenerStats};
 
 /// A handler's place in an informer. Dropping it keeps the handler; [`remove`](Self::remove) removes it.
 #[doc(alias = "ResourceEventHandlerRegistration")]
 pub struct Registration<V> {
     seat: Seat<V>,
-    task: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What a registration and a subscription have in common.
 pub(crate) struct Seat<V> {
     informer: Weak<Shared<V>>,
+    crew: Arc<Crew<V>>,
     name: Arc<str>,
     id: HandlerId,
     pub(crate) listener: Arc<Listener<V>>,
 }
 
-impl<V> Seat<V> {
-    pub(crate) fn take(
-        shared: &Arc<Shared<V>>,
-        backlog: informer_core::BacklogOptions,
-        resync: Option<Duration>,
-    ) -> Self {
-        let listener = Arc::new(Listener::new(backlog, shared.hash_seed, Arc::clone(&shared.poke)));
+impl<V: Send + Sync + 'static> Seat<V> {
+    pub(crate) fn take(shared: &Arc<Shared<V>>, listener: Listener<V>, resync: Option<Duration>) -> Self {
+        let listener = Arc::new(listener);
         let mut machine = shared.machine();
         let (id, first) = machine.informer.add_handler(shared.clock.now(), &shared.store.read(), resync);
-        let _conflated = listener.push(first);
+        let pushed = listener.push(first);
         machine.listeners.insert(id, Arc::clone(&listener));
         drop(machine);
+        if pushed.claimed {
+            shared.crew.call([Arc::clone(&listener)]);
+        }
         // The driver has to know when its replay is due.
         shared.poke.notify_one();
-        Self { informer: Arc::downgrade(shared), name: Arc::clone(&shared.name), id, listener }
+        Self {
+            informer: Arc::downgrade(shared),
+            crew: Arc::clone(&shared.crew),
+            name: Arc::clone(&shared.name),
+            id,
+            listener,
+        }
     }
+}
 
+impl<V> Seat<V> {
     pub(crate) fn leave(&self) {
         if let Some(shared) = self.informer.upgrade() {
             let mut machine = shared.machine();
@@ -51,7 +58,7 @@ impl<V> Seat<V> {
                 machine.figures.retired(&listener.stats());
             }
         }
-        self.listener.close();
+        self.crew.dismiss(&self.listener);
     }
 
     pub(crate) async fn wait_for_sync(&self, timeout: Duration) -> Result<(), SyncError> {
@@ -76,9 +83,9 @@ impl<V: Send + Sync + 'static> Registration<V> {
         handler: EventHandler<V>,
         default_resync: Option<Duration>,
     ) -> Self {
-        let seat = Seat::take(shared, handler.backlog, handler.resync.or(default_resync));
-        let task = spawn_handler(Arc::clone(&seat.listener), handler, Arc::clone(&shared.name));
-        Self { seat, task: Mutex::new(Some(task)) }
+        let resync = handler.resync.or(default_resync);
+        let listener = Listener::of_handler(handler, shared.hash_seed, Arc::clone(&shared.poke));
+        Self { seat: Seat::take(shared, listener, resync) }
     }
 
     /// Whether the handler has been told of every object of the first list, and has returned.
@@ -107,9 +114,6 @@ impl<V: Send + Sync + 'static> Registration<V> {
     #[doc(alias = "ShutDownEventHandler")]
     pub async fn remove(&self) {
         self.seat.leave();
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(task) = task {
-            let _ = task.await;
-        }
+        self.seat.listener.gone().await;
     }
 }

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::clock::Clock;
+use crate::crew::Crew;
 use crate::decoder::Decoder;
 use crate::driver::{Health, Machine, Progress, Shared, supervise};
 use crate::error::{BuildError, NotSynced, SyncError, WaitError};
@@ -90,9 +91,9 @@ impl<V> Drop for Inner<V> {
         if let Some(running) = self.running.get_mut().unwrap_or_else(PoisonError::into_inner) {
             running.stop.cancel();
         }
-        for listener in self.shared.machine().listeners.values() {
-            listener.close();
-        }
+        // Not under the machine's lock: this drops what the callbacks hold.
+        let listeners: Vec<_> = self.shared.machine().listeners.values().cloned().collect();
+        listeners.iter().for_each(|listener| self.shared.crew.dismiss(listener));
     }
 }
 
@@ -140,18 +141,20 @@ impl<V: Send + Sync + 'static> SharedInformer<V> {
             figures: Figures::default(),
         };
         let sources: Vec<Arc<dyn ListWatch>> = sources.into_iter().map(|(_, source)| source).collect();
-        let name = match &sources[..] {
-            [one] => one.describe(),
-            several => format!("{} and {} other namespaces", several[0].describe(), several.len() - 1),
+        let name: Arc<str> = match &sources[..] {
+            [one] => one.describe().into(),
+            several => format!("{} and {} other namespaces", several[0].describe(), several.len() - 1).into(),
         };
+        let crew = Arc::new(Crew::new(Arc::clone(&name)));
         let shared = Arc::new(Shared {
-            name: name.into(),
+            name,
             reporter: Reporter::new(builder.watch_error_handler, sources.len()),
             sources,
             decoder: Arc::new(decoder),
             store,
             indexes,
             machine: Mutex::new(machine),
+            crew,
             poke: Arc::new(Notify::new()),
             progress: watch::Sender::new(Progress::default()),
             clock: Clock::new(),

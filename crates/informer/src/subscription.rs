@@ -24,7 +24,9 @@ pub struct Subscription<V> {
 
 impl<V: Send + Sync + 'static> Subscription<V> {
     pub(crate) fn add(shared: &Arc<Shared<V>>, resync: Option<Duration>) -> Self {
-        let seat = Seat::take(shared, BacklogOptions::default(), resync);
+        let options = BacklogOptions::default();
+        let listener = Listener::of_subscription(options, shared.hash_seed, Arc::clone(&shared.poke));
+        let seat = Seat::take(shared, listener, resync);
         let stream = Box::pin(batches(Arc::clone(&seat.listener)));
         Self { seat, stream }
     }

@@ -157,6 +157,28 @@ async fn a_slow_handler_harms_nobody_and_misses_no_last_state() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_blocked_handler_holds_up_no_other_even_while_time_is_paused() {
+    let server = TestServer::new();
+    put(&server, "a", "0");
+    let informer = config_maps(&server).build().unwrap();
+    let (slow, fast) = (Witness::default(), Witness::default());
+    let (handler, open) = gated(&slow);
+    let blocked = informer.add_event_handler(handler);
+    informer.add_event_handler(fast.handler());
+    informer.start();
+    informer.wait_for_sync(LIMIT).await.unwrap();
+    blocked.wait_for_sync(LIMIT).await.unwrap();
+    for round in 1..=20 {
+        put(&server, "a", &round.to_string());
+        // Tokio's time stands still as long as a callback blocks.
+        eventually_real("the other is told", || fast.told() == 2 + round).await;
+    }
+    assert_eq!(slow.told(), 0);
+    drop(open);
+    eventually_real("the slow one as well", || slow.last() == "19->20").await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_blocking_handler_stops_the_reading_and_gets_everything() {
     let server = TestServer::new();
