@@ -90,16 +90,14 @@ impl<V: Send + Sync + 'static> Crew<V> {
         }
         let worker = self.hire_the_first(&mut state);
         state.lively = true;
-        // A new worker takes the first at once; for all others, somebody has to look whether they wait too long.
-        let waiting = state.ready.len() > usize::from(worker.is_some());
-        let watch = waiting && !std::mem::replace(&mut state.watched, true);
+        // A new worker has the first already; for all others, somebody has to look whether they wait too long.
+        let watch = !state.ready.is_empty() && !std::mem::replace(&mut state.watched, true);
         drop(state);
         if watch && !watchdog::watch(Arc::clone(self) as Arc<dyn Watched>) {
             // Nobody would notice: each gets a thread of its own.
             let mut state = self.state();
             state.watched = false;
-            let from = state.ready.len().min(usize::from(worker.is_some()));
-            slow.extend(state.ready.drain(from..).map(|(listener, _)| listener));
+            slow.extend(state.ready.drain(..).map(|(listener, _)| listener));
         }
         worker.into_iter().for_each(Worker::start);
         slow.into_iter().for_each(|listener| self.call_alone(listener));

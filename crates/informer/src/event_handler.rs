@@ -7,9 +7,10 @@ use informer_core::{BacklogOptions, LastState, Notification, Object, ObjectKey, 
 
 /// What is called when something changes; any callback may be left out.
 ///
-/// One handler's callbacks are called one at a time, on a thread of their own, so they may block: a slow handler delays
-/// only itself. What happens when it falls behind for long is its [`Overflow`]. A callback that panics is caught, counted
-/// and logged; that notification counts as delivered.
+/// One handler's callbacks are called one at a time, and not on the runtime's own threads, so they may block: a slow handler
+/// delays only itself. (Quick ones take turns on one thread. One that keeps others waiting for some two milliseconds loses
+/// that thread to them, and gets one of its own.) What happens when it falls behind for long is its [`Overflow`]. A callback
+/// that panics is caught, counted and logged; that notification counts as delivered.
 ///
 /// ```
 /// use informer::EventHandler;
