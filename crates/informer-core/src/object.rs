@@ -35,11 +35,13 @@ impl ObjectKey {
     }
 
     /// The namespace, empty for a cluster-scoped object.
+    #[inline]
     pub fn namespace(&self) -> &str {
         &self.joined[..self.namespace_len as usize]
     }
 
     /// The name.
+    #[inline]
     pub fn name(&self) -> &str {
         &self.joined[self.namespace_len as usize..]
     }
@@ -254,6 +256,8 @@ impl fmt::Debug for ResourceVersion {
 /// One version of an object as the cache holds it: who it is, and the decoded value.
 ///
 /// The value is opaque to the core, so one store serves typed, dynamic, partial and packed objects alike.
+// In this order: a lookup compares the key and counts a reference, which lie side by side then.
+#[repr(C)]
 pub struct Object<V> {
     /// Namespace and name.
     pub key: ObjectKey,

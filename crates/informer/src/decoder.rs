@@ -93,7 +93,6 @@ impl<V: Send + Sync + 'static> Decoder<V> {
         let uid = Uid::new(meta.uid().unwrap_or_default());
         let version = ResourceVersion::new(meta.resource_version().unwrap_or_default());
         scratch.make_room(bytes.len());
-        let identity = Identity { key: ObjectKey::new(namespace, name), uid, version };
         let mut raw = RawObject {
             bytes,
             meta: &meta,
@@ -102,10 +101,15 @@ impl<V: Send + Sync + 'static> Decoder<V> {
             buffers: &mut scratch.buffers,
         };
         match self.value(&mut raw) {
-            Err(error) => ListItem::Undecodable(identity, bounded(&error.to_string())),
+            Err(error) => {
+                let identity = Identity { key: ObjectKey::new(namespace, name), uid, version };
+                ListItem::Undecodable(identity, bounded(&error.to_string()))
+            }
             Ok(value) => {
-                let Identity { key, uid, version } = identity;
-                let object = Arc::new(Object { key, uid, version, value: Arc::new(value) });
+                let value = Arc::new(value);
+                // After the value, so that key and object lie side by side: a lookup needs both.
+                let key = ObjectKey::new(namespace, name);
+                let object = Arc::new(Object { key, uid, version, value });
                 ListItem::Decoded(Item { index_values: self.indexes.values(&object), object })
             }
         }

@@ -32,7 +32,9 @@ impl<V: Send + Sync + 'static> Reads<V> {
         let labels = by_label.values().iter().map(|value| value.to_string()).collect();
         // A stride without a common divisor visits each once; it is prime, and larger than any collection.
         let stride = 15_485_863 % keys.len().max(1);
-        let keys = (0..keys.len()).map(|at| keys[at * stride % keys.len()].clone()).collect();
+        // Keys of the reader's own, as the peers' are: not the cache's, which lie beside the objects.
+        let own = |key: &ObjectKey| ObjectKey::new(key.namespace(), key.name());
+        let keys = (0..keys.len()).map(|at| own(&keys[at * stride % keys.len()])).collect();
         let (store, lister) = (informer.store(), informer.lister());
         Self { store, lister, by_label: by_label.clone(), keys, namespaces, labels }
     }
