@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use informer_core::{Mono, Taken, WorkQueue};
 
-use super::sync::{Mutex, MutexGuard, PoisonError};
+use super::sync::{Mutex, MutexGuard, lock};
 
 /// A work queue that many take from.
 ///
@@ -128,7 +128,7 @@ impl<K> Gate<K> {
     fn state(&self) -> MutexGuard<'_, State<K>> {
         // The queue runs under this lock, and with it small functions of keys and limiters. Should one of them panic, the
         // queue is still whole.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -6,9 +6,11 @@
 #![allow(dead_code, reason = "the crate uses more of the gate than these tests")]
 
 mod sync {
-    pub(super) use std::sync::PoisonError;
-
     pub(super) use shuttle::sync::{Mutex, MutexGuard};
+
+    pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
 }
 
 #[path = "../../src/work_queue/gate.rs"]
