@@ -82,7 +82,7 @@ impl Service<Request<Body>> for Transport {
             match client.request(request).await {
                 Ok(answer) => Ok(answer.map(|inner| AnswerBody { inner, place })),
                 Err(error) => {
-                    place.map(Place::end);
+                    place.into_iter().for_each(Place::end);
                     Err(error)
                 }
             }
@@ -107,7 +107,7 @@ impl http_body::Body for AnswerBody {
         let frame = Pin::new(&mut self.inner).poll_frame(cx);
         #[cfg(feature = "rustls")]
         if let Poll::Ready(None | Some(Err(_))) = frame {
-            self.place.take().map(Place::end);
+            self.place.take().into_iter().for_each(Place::end);
         }
         frame
     }

@@ -246,9 +246,9 @@ impl Client {
         self.rest()?;
         let row = plan.row;
         for (what, about) in [
-            ("namespace", "list one namespace of 500"),
-            ("label", "list by a label"),
-            ("select", "list by a label within a namespace"),
+            ("namespace", format!("list one namespace of {}", plan.in_namespace)),
+            ("label", "list by a label".to_owned()),
+            ("select", "list by a label within a namespace".to_owned()),
         ] {
             let once = self.read(what, 10)?;
             let iterations = (READS.as_secs_f64() / once.as_secs_f64()).clamp(10.0, 200_000.0) as u32;
