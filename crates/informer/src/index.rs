@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use informer_core::{IndexId, IndexValues, Item, Object, ObjectKey};
+use informer_core::{IndexId, IndexValues, Item, Listed, Object, ObjectKey};
 
 use crate::store::StoreShared;
 use crate::trouble::is_news;
@@ -108,13 +108,16 @@ impl<V: Send + Sync + 'static> Index<V> {
         Self { id, name: name.into(), registry: Arc::clone(registry), store: Arc::clone(store) }
     }
 
-    /// The objects with this value, each once, in no particular order. Costs time in proportion to their number.
+    /// The objects with this value, each once, in no particular order.
+    ///
+    /// Costs as much as a lookup if somebody has asked for them before and nobody has kept the answer past a change of
+    /// theirs; otherwise time in proportion to their number.
     #[doc(alias = "ByIndex")]
-    pub fn get(&self, value: &str) -> Vec<Arc<V>> {
-        self.store.read().by_index(self.id, value).map(|object| Arc::clone(&object.value)).collect()
+    pub fn get(&self, value: &str) -> Listed<V> {
+        self.store.read().index_listed(self.id, value)
     }
 
-    /// The same with key, uid and version.
+    /// The same with key, uid and version. Always costs time in proportion to their number.
     pub fn objects(&self, value: &str) -> Vec<Arc<Object<V>>> {
         self.store.read().by_index(self.id, value).cloned().collect()
     }
@@ -140,7 +143,9 @@ impl<V: Send + Sync + 'static> Index<V> {
     pub fn remove(self) {
         let mut functions = self.registry.functions.write().unwrap_or_else(PoisonError::into_inner);
         functions[self.id.0] = None;
-        self.store.write().remove_index(self.id);
+        let retired = self.store.write().remove_index(self.id);
+        drop(functions);
+        drop(retired);
     }
 }
 
