@@ -214,6 +214,7 @@ impl<V: Send + Sync + 'static> Decoder<V> {
                 Err(ListItem::Undecodable(identity, bounded(&error.to_string())))
             }
             Ok(value) => {
+                let value = Arc::new(value);
                 names.push_str(namespace);
                 names.push_str(name);
                 Ok(Decoded {
@@ -222,7 +223,7 @@ impl<V: Send + Sync + 'static> Decoder<V> {
                     uid,
                     version,
                     index_values: self.indexes.values((namespace, name), &value),
-                    value: Arc::new(value),
+                    value,
                 })
             }
         }
