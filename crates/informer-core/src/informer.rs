@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::held_list::HeldList;
 use crate::reflector::{Input, Output, Phase, Reflector, ReflectorOptions, Request, RequestId, Trouble};
 use crate::{
-    ApplyOptions, Delta, DeltaFifo, Entry, Indexer, Item, Mono, Notification, Now, ResourceVersion, Rng,
+    ApplyOptions, Delta, DeltaFifo, Entry, Indexer, Item, Mono, Notification, Now, ResourceVersion, Retired,
+    Rng,
 };
 
 /// Names one handler of one informer; never used twice.
@@ -204,13 +205,15 @@ impl<V> Informer<V> {
     }
 
     /// Puts what was [prepared](Self::prepare) into the store, under the caller's one write lock, and prepares the deliveries.
-    pub fn apply(&mut self, store: &mut Indexer<V>) {
-        let notifications = store.apply(self.prepared.drain(..), self.options.apply);
+    /// What comes back is to be dropped once that lock is released.
+    pub fn apply(&mut self, store: &mut Indexer<V>) -> Retired<V> {
+        let (notifications, retired) = store.apply_and_retire(self.prepared.drain(..), self.options.apply);
         self.synced = store.has_synced();
         if !notifications.is_empty() {
             let everybody = self.handlers.iter().map(|handler| handler.id).collect();
             self.outputs.push_back(InformerOutput::Deliver(notifications.into(), everybody));
         }
+        retired
     }
 
     /// Registers a handler. Its first batch, returned, is what the store holds now; later changes are delivered.

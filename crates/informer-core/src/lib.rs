@@ -37,7 +37,7 @@ pub use event_correlator::{
     EventWrite, EventWriteId, EventWriteKind, EventWriteOutcome, Observed, Settled,
 };
 pub use expectations::{Expectation, Expectations};
-pub use indexer::{ApplyOptions, IndexId, Indexer, Snapshot};
+pub use indexer::{ApplyOptions, IndexId, Indexer, Listed, ListedIntoIter, Retired, Snapshot};
 pub use informer::{HandlerId, Informer, InformerOptions, InformerOutput, MIN_RESYNC};
 pub use notification::{LastState, Notification};
 pub use object::{IndexValues, Item, KeyParseError, Object, ObjectKey, ResourceVersion, Uid};

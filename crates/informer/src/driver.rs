@@ -244,6 +244,8 @@ impl<V: Send + Sync + 'static> Driver<V> {
         let mut troubles = Vec::new();
         let mut notes = Vec::new();
         let mut fell_behind = 0;
+        // Dropped at the very end: that takes time for each object in it.
+        let mut retired = Vec::new();
         // Before the machine is locked, since it is dropped after that is unlocked, whatever happens.
         let mut calls = Calls { crew: &shared.crew, claimed: Vec::new() };
         let mut guard = shared.machine();
@@ -265,7 +267,7 @@ impl<V: Send + Sync + 'static> Driver<V> {
                 }
                 InformerOutput::Apply => {
                     machine.informer.prepare(|item| shared.indexes.complete(item));
-                    machine.informer.apply(&mut shared.store.write());
+                    retired.push(machine.informer.apply(&mut shared.store.write()));
                     machine.figures.applied(shared.clock.now().mono.since(now.mono));
                 }
                 InformerOutput::Resync => machine.informer.resync(now, &shared.store.read()),

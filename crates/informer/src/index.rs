@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use informer_core::{IndexId, IndexValues, Item, Object, ObjectKey};
+use informer_core::{IndexId, IndexValues, Item, Listed, Object, ObjectKey};
 
 use crate::store::StoreShared;
 use crate::trouble::is_news;
@@ -32,10 +32,10 @@ impl<V> IndexRegistry<V> {
         self.errors.load(Ordering::Relaxed)
     }
 
-    /// The object's values under every index.
-    pub(crate) fn values(&self, object: &Object<V>) -> IndexValues {
+    /// The values of an object under every index; `name` is its namespace and name.
+    pub(crate) fn values(&self, name: (&str, &str), value: &V) -> IndexValues {
         let functions = self.functions();
-        functions.iter().map(|function| self.call(function.as_deref(), object)).collect()
+        functions.iter().map(|function| self.call(function.as_deref(), name, value)).collect()
     }
 
     /// Adds what an item lacks that was decoded before an index was added.
@@ -44,7 +44,7 @@ impl<V> IndexRegistry<V> {
         if item.index_values.len() < functions.len() {
             let rest = &functions[item.index_values.len()..];
             let mut values = std::mem::take(&mut item.index_values).into_vec();
-            values.extend(rest.iter().map(|function| self.call(function.as_deref(), &item.object)));
+            values.extend(rest.iter().map(|function| self.call_for(function.as_deref(), &item.object)));
             item.index_values = values.into();
         }
     }
@@ -53,12 +53,16 @@ impl<V> IndexRegistry<V> {
         self.functions.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn call_for(&self, function: Option<&IndexFunction<V>>, object: &Object<V>) -> Values {
+        self.call(function, (object.key.namespace(), object.key.name()), &object.value)
+    }
+
     /// A panic costs the object its place in this one index, nothing else.
-    fn call(&self, function: Option<&IndexFunction<V>>, object: &Object<V>) -> Values {
+    fn call(&self, function: Option<&IndexFunction<V>>, name: (&str, &str), value: &V) -> Values {
         let Some(function) = function else { return Box::new([]) };
-        catch_unwind(AssertUnwindSafe(|| (function.values)(&object.value))).unwrap_or_else(|_panic| {
+        catch_unwind(AssertUnwindSafe(|| (function.values)(value))).unwrap_or_else(|_panic| {
             let panics = self.errors.fetch_add(1, Ordering::Relaxed) + 1;
-            let (index, key) = (&function.name, &object.key);
+            let (index, key) = (&function.name, ObjectKey::new(name.0, name.1));
             // Without the panic's message, which may quote the object; the panic hook has shown it.
             if is_news(panics) {
                 tracing::error!(target: "informer::index", index, %key, panics, "index function panicked");
@@ -95,7 +99,7 @@ impl<V: Send + Sync + 'static> Index<V> {
         registry.functions.write().unwrap_or_else(PoisonError::into_inner).push(Some(Arc::clone(&function)));
         let id = store.write().add_index();
         let stored = store.read().unindexed(id);
-        let values: Vec<_> = stored.iter().map(|object| registry.call(Some(&function), object)).collect();
+        let values: Vec<_> = stored.iter().map(|object| registry.call_for(Some(&function), object)).collect();
         let mut indexer = store.write();
         for (object, values) in stored.iter().zip(values) {
             indexer.set_index_values(id, &object.key, object, &values);
@@ -104,13 +108,16 @@ impl<V: Send + Sync + 'static> Index<V> {
         Self { id, name: name.into(), registry: Arc::clone(registry), store: Arc::clone(store) }
     }
 
-    /// The objects with this value, each once, in no particular order. Costs time in proportion to their number.
+    /// The objects with this value, each once, in no particular order.
+    ///
+    /// Costs as much as a lookup if somebody has asked for them before and nobody has kept the answer past a change of
+    /// theirs; otherwise time in proportion to their number.
     #[doc(alias = "ByIndex")]
-    pub fn get(&self, value: &str) -> Vec<Arc<V>> {
-        self.store.read().by_index(self.id, value).map(|object| Arc::clone(&object.value)).collect()
+    pub fn get(&self, value: &str) -> Listed<V> {
+        self.store.read().index_listed(self.id, value)
     }
 
-    /// The same with key, uid and version.
+    /// The same with key, uid and version. Always costs time in proportion to their number.
     pub fn objects(&self, value: &str) -> Vec<Arc<Object<V>>> {
         self.store.read().by_index(self.id, value).cloned().collect()
     }
@@ -136,7 +143,9 @@ impl<V: Send + Sync + 'static> Index<V> {
     pub fn remove(self) {
         let mut functions = self.registry.functions.write().unwrap_or_else(PoisonError::into_inner);
         functions[self.id.0] = None;
-        self.store.write().remove_index(self.id);
+        let retired = self.store.write().remove_index(self.id);
+        drop(functions);
+        drop(retired);
     }
 }
 

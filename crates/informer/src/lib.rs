@@ -142,8 +142,8 @@ pub use informer_core::{
 };
 pub use informer_core::{
     ApplyOptions, BackoffOptions, Deletion, Delta, DeltaFifo, Entry, Identity, IndexId, Indexer, Item,
-    LastState, Notification, Object, ObjectKey, Overflow, Replacement, ResourceVersion, Selector,
-    SelectorParseError, Snapshot, Uid,
+    LastState, Listed, ListedIntoIter, Notification, Object, ObjectKey, Overflow, Replacement,
+    ResourceVersion, Retired, Selector, SelectorParseError, Snapshot, Uid,
 };
 pub use informer_core::{EventCorrelatorOptions, EventSeriesOptions, EventType};
 pub use informer_metrics::{InformerMetrics, ReflectorMetrics};

@@ -2,12 +2,13 @@
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
+use std::mem;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as TableEntry;
 
-use super::{Indexer, hash_key};
+use super::{Indexer, Retired, hash_key};
 use crate::{
     Deletion, Delta, Entry, Identity, Item, LastState, Notification, ObjectKey, Replacement, ResourceVersion,
 };
@@ -62,12 +63,21 @@ impl<V> Indexer<V> {
         deltas: impl IntoIterator<Item = D>,
         options: ApplyOptions,
     ) -> Vec<Notification<V>> {
+        self.apply_and_retire(deltas, options).0
+    }
+
+    /// The same, and hands out what the store no longer needs, for whoever holds a lock to drop after it.
+    pub fn apply_and_retire<D: Borrow<Delta<V>>>(
+        &mut self,
+        deltas: impl IntoIterator<Item = D>,
+        options: ApplyOptions,
+    ) -> (Vec<Notification<V>>, Retired<V>) {
         let deltas = deltas.into_iter();
         let mut told = Vec::with_capacity(deltas.size_hint().0);
         for delta in deltas {
             self.apply_one(delta.borrow(), options, &mut told);
         }
-        told
+        (told, mem::take(&mut self.retired))
     }
 
     fn apply_one(&mut self, delta: &Delta<V>, options: ApplyOptions, told: &mut Vec<Notification<V>>) {
@@ -174,7 +184,7 @@ impl<V> Indexer<V> {
         }
         self.version = replacement.version.clone();
         let version = replacement.version.clone();
-        told.push(match std::mem::replace(&mut self.synced, true) {
+        told.push(match mem::replace(&mut self.synced, true) {
             false => Notification::Synced { version },
             true => Notification::Relisted { version },
         });
@@ -210,7 +220,7 @@ impl<V> Indexer<V> {
         for (position, entry) in entries.iter().enumerate().rev() {
             let key = entry.key();
             listed.superseded[position] = if let Some(slot) = self.find(key.namespace(), key.name()) {
-                std::mem::replace(&mut listed.slots[slot as usize], true)
+                mem::replace(&mut listed.slots[slot as usize], true)
             } else {
                 let position = u32::try_from(position).expect("a list has fewer than 2^32 entries");
                 let same = |&other: &u32| entries[other as usize].key() == key;

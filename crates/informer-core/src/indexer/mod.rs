@@ -1,6 +1,7 @@
 //! The store: objects by key, indices over them, and the version they are at.
 
 mod apply;
+mod listed;
 mod slab;
 mod snapshot;
 mod validate;
@@ -8,12 +9,14 @@ mod value_index;
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
+use std::mem;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 pub use apply::ApplyOptions;
+pub use listed::{Listed, ListedIntoIter, Retired};
 use slab::Slab;
 pub use snapshot::Snapshot;
 use value_index::ValueIndex;
@@ -63,9 +66,11 @@ pub struct Indexer<V> {
     /// The hash of each slot's key, so that growing and removing touch no object.
     hashes: Vec<u64>,
     hasher: FixedState,
-    by_namespace: ValueIndex,
+    by_namespace: ValueIndex<V>,
     /// By position; `None` once removed.
-    indices: Vec<Option<ValueIndex>>,
+    indices: Vec<Option<ValueIndex<V>>>,
+    /// Lists given up by the write under way.
+    retired: Retired<V>,
     /// Empty if unknown.
     version: ResourceVersion,
     synced: bool,
@@ -82,6 +87,7 @@ impl<V> Indexer<V> {
             hasher: FixedState::with_seed(hash_seed),
             by_namespace: ValueIndex::new(),
             indices: Vec::new(),
+            retired: Retired::default(),
             version: ResourceVersion::new(""),
             synced: false,
         }
@@ -159,6 +165,14 @@ impl<V> Indexer<V> {
         self.objects_of(self.by_namespace.members(&self.hasher, namespace))
     }
 
+    /// The values of the objects of one namespace, in the same order, as a list that all readers share.
+    ///
+    /// Costs one `Arc` clone, and one for each value if nobody has read it since it was given up: somebody held it when
+    /// it changed, or it changed more often than it is long without being read.
+    pub fn namespace_listed(&self, namespace: &str) -> Listed<V> {
+        self.by_namespace.listed(&self.hasher, namespace, |slot| &self.slab.object(slot).value)
+    }
+
     /// The namespaces that have objects, sorted.
     pub fn namespaces(&self) -> Vec<Arc<str>> {
         self.by_namespace.values()
@@ -172,6 +186,13 @@ impl<V> Indexer<V> {
         value: &str,
     ) -> impl ExactSizeIterator<Item = &'a Arc<Object<V>>> + use<'a, V> {
         self.objects_of(self.index(index).map_or(&[], |own| own.members(&self.hasher, value)))
+    }
+
+    /// The values of those objects, in the same order, as a list that all readers share: see
+    /// [`namespace_listed`](Self::namespace_listed).
+    pub fn index_listed(&self, index: IndexId, value: &str) -> Listed<V> {
+        let Some(own) = self.index(index) else { return Listed::default() };
+        own.listed(&self.hasher, value, |slot| &self.slab.object(slot).value)
     }
 
     /// The keys of the objects with this value under an index, sorted.
@@ -203,17 +224,19 @@ impl<V> Indexer<V> {
     pub fn add_index(&mut self) -> IndexId {
         let mut index = ValueIndex::new();
         for slot in (0..self.slab.slots() as u32).filter(|&slot| self.slab.get(slot).is_some()) {
-            index.set(&self.hasher, slot, None);
+            index.set_unknown(slot, &mut self.retired);
         }
         self.indices.push(Some(index));
         IndexId(self.indices.len() - 1)
     }
 
     /// Removes an index and frees its memory; its position stays taken. Values for it are ignored from now on.
-    pub fn remove_index(&mut self, index: IndexId) {
-        if let Some(own) = self.indices.get_mut(index.0) {
-            *own = None;
+    /// Hands out the lists of it that have been read.
+    pub fn remove_index(&mut self, index: IndexId) -> Retired<V> {
+        if let Some(mut own) = self.indices.get_mut(index.0).and_then(Option::take) {
+            own.give_up_lists(&mut self.retired);
         }
+        mem::take(&mut self.retired)
     }
 
     /// Sets what a stored object has under one index, if the object is still that very one; says whether it was.
@@ -232,7 +255,8 @@ impl<V> Indexer<V> {
             return false;
         }
         let Some(Some(own)) = self.indices.get_mut(index.0) else { return false };
-        own.set(&self.hasher, slot, Some(values));
+        own.set(&self.hasher, slot, values, expected, &mut self.retired);
+        self.retired.lists.clear();
         true
     }
 
@@ -249,7 +273,7 @@ impl<V> Indexer<V> {
         }
     }
 
-    fn index(&self, index: IndexId) -> Option<&ValueIndex> {
+    fn index(&self, index: IndexId) -> Option<&ValueIndex<V>> {
         self.indices.get(index.0)?.as_ref()
     }
 
@@ -279,30 +303,41 @@ impl<V> Indexer<V> {
             self.hashes[slot as usize] = hash;
         }
         self.keys.insert_unique(hash, slot, |&slot| self.hashes[slot as usize]);
-        self.by_namespace.set_one(&self.hasher, slot, key.namespace());
-        self.set_values(slot, values);
+        let object = self.slab.object(slot);
+        self.by_namespace.set_one(&self.hasher, slot, key.namespace(), object, &mut self.retired);
+        set_values(&mut self.indices, &self.hasher, slot, values, object, &mut self.retired);
     }
 
     fn replace(&mut self, slot: u32, object: Arc<Object<V>>, values: &IndexValues) -> Arc<Object<V>> {
-        self.set_values(slot, values);
+        self.by_namespace.renew_one(slot, &object, &mut self.retired);
+        set_values(&mut self.indices, &self.hasher, slot, values, &object, &mut self.retired);
         self.slab.replace(slot, object)
     }
 
     fn remove(&mut self, slot: u32) -> Arc<Object<V>> {
         let entry = self.keys.find_entry(self.hashes[slot as usize], |&own| own == slot);
         entry.expect("a stored object is in the key table").remove();
-        self.by_namespace.remove(slot);
+        self.by_namespace.remove(slot, &mut self.retired);
         for index in self.indices.iter_mut().flatten() {
-            index.remove(slot);
+            index.remove(slot, &mut self.retired);
         }
         self.slab.remove(slot)
     }
+}
 
-    fn set_values(&mut self, slot: u32, values: &IndexValues) {
-        for (position, index) in self.indices.iter_mut().enumerate() {
-            if let Some(index) = index {
-                index.set(&self.hasher, slot, values.get(position).map(|values| &**values));
-            }
+fn set_values<V>(
+    indices: &mut [Option<ValueIndex<V>>],
+    hasher: &FixedState,
+    slot: u32,
+    values: &IndexValues,
+    object: &Object<V>,
+    retired: &mut Retired<V>,
+) {
+    for (position, index) in indices.iter_mut().enumerate() {
+        match (index, values.get(position)) {
+            (Some(index), Some(values)) => index.set(hasher, slot, values, object, retired),
+            (Some(index), None) => index.set_unknown(slot, retired),
+            (None, _) => {}
         }
     }
 }

@@ -25,10 +25,11 @@ impl<V> Indexer<V> {
             assert_eq!(namespace.len(), 1, "an object is in one namespace");
             assert_eq!(&*namespace[0], key.namespace(), "the namespace index agrees with the key");
         }
-        let occupied = |slot| self.slab.get(slot).is_some();
-        self.by_namespace.validate(&self.hasher, occupied);
+        let value_of = |slot| self.slab.get(slot).map(|object| &object.value);
+        self.by_namespace.validate(&self.hasher, value_of);
+        assert!(self.retired.lists.is_empty(), "what is given up is handed out");
         for index in self.indices.iter().flatten() {
-            index.validate(&self.hasher, occupied);
+            index.validate(&self.hasher, value_of);
         }
     }
 }

@@ -9,11 +9,14 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
+use super::listed::{Listed, Retired, SharedList};
+use crate::Object;
+
 /// Buckets of slot numbers by value, with back positions, so that a slot leaves a bucket in constant time.
-pub(super) struct ValueIndex {
+pub(super) struct ValueIndex<V> {
     /// Bucket numbers by their value.
     table: HashTable<u32>,
-    buckets: Vec<Option<Bucket>>,
+    buckets: Vec<Option<Bucket<V>>>,
     free: Vec<u32>,
     /// By slot; slots beyond the end are vacant.
     links: Vec<Links>,
@@ -21,11 +24,13 @@ pub(super) struct ValueIndex {
     unknown: usize,
 }
 
-struct Bucket {
+struct Bucket<V> {
     value: Arc<str>,
     hash: u64,
     /// Slots in order of arrival, but for the last one moving into the place of one that left.
     members: Vec<u32>,
+    /// The members' values, in the same order.
+    list: SharedList<V>,
 }
 
 /// The buckets of one slot.
@@ -78,55 +83,102 @@ impl Links {
     }
 }
 
-impl ValueIndex {
+impl<V> ValueIndex<V> {
     pub(super) fn new() -> Self {
         Self { table: HashTable::new(), buckets: Vec::new(), free: Vec::new(), links: Vec::new(), unknown: 0 }
     }
 
-    /// Sets what a slot's object has under this index: `None` if nobody knows. Costs nothing if it has that already.
-    pub(super) fn set(&mut self, hasher: &FixedState, slot: u32, values: Option<&[Arc<str>]>) {
+    /// Sets what a slot's new object has under this index. Costs next to nothing if the old one had that already.
+    pub(super) fn set(
+        &mut self,
+        hasher: &FixedState,
+        slot: u32,
+        values: &[Arc<str>],
+        object: &Object<V>,
+        retired: &mut Retired<V>,
+    ) {
         self.grow_to(slot);
         match (values, &self.links[slot as usize]) {
-            (Some([]), Links::None) | (None, Links::Unknown) => {}
-            (Some([value]), Links::One(link)) if self.has_value(*link, value) => {}
-            (None, _) => {
-                self.relink(slot, &[]);
-                self.links[slot as usize] = Links::Unknown;
-                self.unknown += 1;
+            ([], Links::None) => {}
+            ([value], Links::One(link)) if self.has_value(*link, value) => {
+                let link = *link;
+                self.renew(link, object, retired);
             }
-            (Some([value]), _) => {
+            ([value], _) => {
                 let bucket = self.bucket_of(hasher, value, || Arc::clone(value));
-                self.relink(slot, &[bucket]);
+                self.relink(slot, &[bucket], Some(object), retired);
             }
-            (Some(values), _) => {
+            (values, _) => {
                 let mut wanted: Vec<u32> =
                     values.iter().map(|value| self.bucket_of(hasher, value, || Arc::clone(value))).collect();
                 wanted.sort_unstable();
                 wanted.dedup();
-                self.relink(slot, &wanted);
+                self.relink(slot, &wanted, Some(object), retired);
             }
         }
     }
 
+    /// Notes that nobody knows what a slot's object has under this index.
+    pub(super) fn set_unknown(&mut self, slot: u32, retired: &mut Retired<V>) {
+        self.grow_to(slot);
+        if !matches!(self.links[slot as usize], Links::Unknown) {
+            self.relink(slot, &[], None, retired);
+            self.links[slot as usize] = Links::Unknown;
+            self.unknown += 1;
+        }
+    }
+
     /// Sets the one value of a slot, allocating only for a value that no other slot has.
-    pub(super) fn set_one(&mut self, hasher: &FixedState, slot: u32, value: &str) {
+    pub(super) fn set_one(
+        &mut self,
+        hasher: &FixedState,
+        slot: u32,
+        value: &str,
+        object: &Object<V>,
+        retired: &mut Retired<V>,
+    ) {
         self.grow_to(slot);
         let bucket = self.bucket_of(hasher, value, || value.into());
-        self.relink(slot, &[bucket]);
+        self.relink(slot, &[bucket], Some(object), retired);
+    }
+
+    /// A slot whose one value stays has another object.
+    pub(super) fn renew_one(&mut self, slot: u32, object: &Object<V>, retired: &mut Retired<V>) {
+        if let Some(&Links::One(link)) = self.links.get(slot as usize) {
+            self.renew(link, object, retired);
+        }
     }
 
     /// Forgets a slot whose object is gone.
-    pub(super) fn remove(&mut self, slot: u32) {
+    pub(super) fn remove(&mut self, slot: u32, retired: &mut Retired<V>) {
         if (slot as usize) < self.links.len() {
-            self.relink(slot, &[]);
+            self.relink(slot, &[], None, retired);
             self.links[slot as usize] = Links::Vacant;
         }
     }
 
+    /// Forgets every list.
+    pub(super) fn give_up_lists(&mut self, retired: &mut Retired<V>) {
+        self.buckets.iter_mut().flatten().for_each(|bucket| bucket.list.give_up(retired));
+    }
+
     /// The slots with this value.
     pub(super) fn members(&self, hasher: &FixedState, value: &str) -> &[u32] {
-        let found = self.table.find(hasher.hash_one(value), |&bucket| *self.bucket(bucket).value == *value);
-        found.map_or(&[], |&bucket| &self.bucket(bucket).members)
+        self.find(hasher, value).map_or(&[], |bucket| &bucket.members)
+    }
+
+    /// The values of the objects with this value, of which `value_of` knows those that nobody has listed yet.
+    pub(super) fn listed<'a>(
+        &self,
+        hasher: &FixedState,
+        value: &str,
+        value_of: impl Fn(u32) -> &'a Arc<V>,
+    ) -> Listed<V>
+    where
+        V: 'a,
+    {
+        let Some(bucket) = self.find(hasher, value) else { return Listed::default() };
+        bucket.list.read(|| bucket.members.iter().map(|&slot| Arc::clone(value_of(slot))).collect())
     }
 
     /// Every value some object has, sorted.
@@ -147,12 +199,17 @@ impl ValueIndex {
         (0u32..).zip(&self.links).filter(|(_, links)| matches!(links, Links::Unknown)).map(|(slot, _)| slot)
     }
 
+    fn find(&self, hasher: &FixedState, value: &str) -> Option<&Bucket<V>> {
+        let found = self.table.find(hasher.hash_one(value), |&bucket| *self.bucket(bucket).value == *value);
+        found.map(|&bucket| self.bucket(bucket))
+    }
+
     fn has_value(&self, link: Link, value: &Arc<str>) -> bool {
         let own = &self.bucket(link.bucket).value;
         Arc::ptr_eq(own, value) || own == value
     }
 
-    fn bucket(&self, bucket: u32) -> &Bucket {
+    fn bucket(&self, bucket: u32) -> &Bucket<V> {
         self.buckets[bucket as usize].as_ref().expect("a bucket named by the table or a link exists")
     }
 
@@ -166,14 +223,15 @@ impl ValueIndex {
     fn bucket_of(&mut self, hasher: &FixedState, value: &str, owned: impl FnOnce() -> Arc<str>) -> u32 {
         let hash = hasher.hash_one(value);
         let buckets = &mut self.buckets;
-        let get = |buckets: &[Option<Bucket>], bucket: u32| {
+        let get = |buckets: &[Option<Bucket<V>>], bucket: u32| {
             let bucket = buckets[bucket as usize].as_ref().expect("a bucket named by the table exists");
             (*bucket.value == *value, bucket.hash)
         };
         match self.table.entry(hash, |&bucket| get(buckets, bucket).0, |&bucket| get(buckets, bucket).1) {
             Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(entry) => {
-                let bucket = Some(Bucket { value: owned(), hash, members: Vec::new() });
+                let bucket =
+                    Some(Bucket { value: owned(), hash, members: Vec::new(), list: SharedList::new() });
                 let number = self.free.pop().unwrap_or_else(|| {
                     buckets.push(None);
                     u32::try_from(buckets.len() - 1).expect("an index holds fewer than 2^32 values")
@@ -185,8 +243,8 @@ impl ValueIndex {
         }
     }
 
-    /// Moves a slot from the buckets it is in to those it should be in (sorted, each once).
-    fn relink(&mut self, slot: u32, wanted: &[u32]) {
+    /// Moves a slot from the buckets it is in to those it should be in (sorted, each once), as this object.
+    fn relink(&mut self, slot: u32, wanted: &[u32], object: Option<&Object<V>>, retired: &mut Retired<V>) {
         let old = mem::replace(&mut self.links[slot as usize], Links::None);
         if matches!(old, Links::Unknown) {
             self.unknown -= 1;
@@ -194,12 +252,18 @@ impl ValueIndex {
         let old = old.as_slice();
         for link in old {
             if wanted.binary_search(&link.bucket).is_err() {
-                self.leave(*link);
+                self.leave(*link, retired);
             }
         }
-        let mut join = |bucket: u32| match old.binary_search_by_key(&bucket, |link| link.bucket) {
-            Ok(found) => old[found],
-            Err(_) => self.join(slot, bucket),
+        let mut join = |bucket: u32| {
+            let object = object.expect("what has values is an object");
+            match old.binary_search_by_key(&bucket, |link| link.bucket) {
+                Ok(found) => {
+                    self.renew(old[found], object, retired);
+                    old[found]
+                }
+                Err(_) => self.join(slot, bucket, object, retired),
+            }
         };
         self.links[slot as usize] = match wanted {
             [] => Links::None,
@@ -211,17 +275,25 @@ impl ValueIndex {
         };
     }
 
-    fn join(&mut self, slot: u32, bucket: u32) -> Link {
-        let members = &mut self.buckets[bucket as usize].as_mut().expect("a wanted bucket exists").members;
-        members.push(slot);
+    fn join(&mut self, slot: u32, bucket: u32, object: &Object<V>, retired: &mut Retired<V>) -> Link {
+        let own = self.buckets[bucket as usize].as_mut().expect("a wanted bucket exists");
+        own.members.push(slot);
+        own.list.push(object, retired);
         // No overflow: a slot is in a bucket once, and slot numbers are u32.
-        Link { bucket, position: (members.len() - 1) as u32 }
+        Link { bucket, position: (own.members.len() - 1) as u32 }
     }
 
-    fn leave(&mut self, link: Link) {
+    /// A slot that stays in a bucket has another object.
+    fn renew(&mut self, link: Link, object: &Object<V>, retired: &mut Retired<V>) {
+        let bucket = self.buckets[link.bucket as usize].as_mut().expect("a linked bucket exists");
+        bucket.list.replace(link.position, object, retired);
+    }
+
+    fn leave(&mut self, link: Link, retired: &mut Retired<V>) {
         let cell = &mut self.buckets[link.bucket as usize];
         let bucket = cell.as_mut().expect("a linked bucket exists");
         bucket.members.swap_remove(link.position as usize);
+        bucket.list.swap_remove(link.position, retired);
         if let Some(&moved) = bucket.members.get(link.position as usize) {
             self.links[moved as usize].link_to(link.bucket).position = link.position;
         } else if bucket.members.is_empty() {
@@ -233,8 +305,11 @@ impl ValueIndex {
         }
     }
 
-    /// Panics unless table, buckets and links agree. `occupied` says which slots hold an object.
-    pub(super) fn validate(&self, hasher: &FixedState, occupied: impl Fn(u32) -> bool) {
+    /// Panics unless table, buckets, lists and links agree. `value_of` says which slots hold an object, and its value.
+    pub(super) fn validate<'a>(&self, hasher: &FixedState, value_of: impl Fn(u32) -> Option<&'a Arc<V>>)
+    where
+        V: 'a,
+    {
         let live = self.buckets.iter().flatten().count();
         assert_eq!(self.table.len(), live, "the table names every bucket once");
         assert_eq!(self.buckets.len(), live + self.free.len(), "the free list names the unused buckets");
@@ -248,12 +323,19 @@ impl ValueIndex {
             assert_eq!(self.members(hasher, &bucket.value), &*bucket.members, "the table finds the bucket");
             assert!(!bucket.members.is_empty(), "an empty bucket is removed");
             members += bucket.members.len();
+            if let Some(list) = bucket.list.kept() {
+                let values = bucket.members.iter().filter_map(|&slot| value_of(slot));
+                assert!(
+                    values.map(Arc::as_ptr).eq(list.iter().map(Arc::as_ptr)),
+                    "a list has the members' values"
+                );
+            }
         }
         let mut links = 0;
         let mut unknown = 0;
         for (slot, own) in (0u32..).zip(&self.links) {
             assert_eq!(
-                occupied(slot),
+                value_of(slot).is_some(),
                 !matches!(own, Links::Vacant),
                 "an index knows which slots are occupied"
             );

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use informer_core::{
-    ApplyOptions, Deletion, Delta, Entry, Identity, IndexId, Indexer, Item, ObjectKey, Replacement,
+    ApplyOptions, Deletion, Delta, Entry, Identity, IndexId, Indexer, Item, Listed, ObjectKey, Replacement,
     ResourceVersion, Snapshot,
 };
 use proptest::collection::vec;
@@ -17,7 +17,12 @@ use crate::naive_store::NaiveStore;
 pub(crate) enum Op {
     Item(u8, Thing),
     Deleted(Thing, bool),
-    ReplacedAll { version: u8, namespace: Option<u8>, entries: Vec<(u8, Thing)>, complete: bool },
+    ReplacedAll {
+        version: u8,
+        namespace: Option<u8>,
+        entries: Vec<(u8, Thing)>,
+        complete: bool,
+    },
     Sync(u8),
     SyncAll,
     Bookmark(u8),
@@ -26,6 +31,8 @@ pub(crate) enum Op {
     RemoveIndex(u8),
     FillIndex(u8),
     Snapshot,
+    /// Reads lists, of namespaces or of an index, and keeps them if so.
+    Listed(u8, bool),
 }
 
 #[derive(Clone, Debug)]
@@ -82,6 +89,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0..4u8).prop_map(Op::RemoveIndex),
         1 => (0..4u8).prop_map(Op::FillIndex),
         1 => Just(Op::Snapshot),
+        6 => (0..16u8, prop::bool::weighted(0.3)).prop_map(|(what, keep)| Op::Listed(what, keep)),
     ]
 }
 
@@ -137,7 +145,9 @@ impl Maker {
             Op::SyncAll => Delta::SyncAll,
             Op::Bookmark(at) => Delta::Bookmark(version(*at)),
             Op::Undecodable(thing) => Delta::Undecodable(self.identity(thing)),
-            Op::AddIndex | Op::RemoveIndex(_) | Op::FillIndex(_) | Op::Snapshot => return None,
+            Op::AddIndex | Op::RemoveIndex(_) | Op::FillIndex(_) | Op::Snapshot | Op::Listed(..) => {
+                return None;
+            }
         })
     }
 
@@ -165,6 +175,8 @@ struct Pair {
     naive: NaiveStore,
     view: View,
     snapshots: Vec<(Snapshot<u32>, Contents, ResourceVersion)>,
+    /// What was kept, and what it showed when it was read.
+    kept: Vec<(Listed<u32>, Vec<u32>)>,
     maker: Maker,
     options: ApplyOptions,
 }
@@ -176,6 +188,7 @@ impl Pair {
             naive: NaiveStore::new(),
             view: View::default(),
             snapshots: Vec::new(),
+            kept: Vec::new(),
             maker: Maker::default(),
             options,
         }
@@ -206,9 +219,46 @@ impl Pair {
             Op::Snapshot => {
                 self.snapshots.push((self.real.snapshot(), self.contents(), self.real.version().clone()))
             }
+            Op::Listed(what, keep) => self.read_list(*what, *keep),
             _ => {}
         }
         self.check();
+    }
+
+    /// Reads a list, twice: it has what the objects of the namespace, or with the value, have now, in their order.
+    fn read_list(&mut self, what: u8, keep: bool) {
+        let of = |objects: &mut dyn Iterator<Item = &Arc<Obj>>| {
+            objects.map(|object| Arc::as_ptr(&object.value)).collect::<Vec<_>>()
+        };
+        let text = what as usize % 4;
+        let real = &self.real;
+        let (read, again, expected) = match what / 4 {
+            0 => {
+                let namespace = NAMESPACES[text];
+                let objects = of(&mut real.list_namespace(namespace));
+                (real.namespace_listed(namespace), real.namespace_listed(namespace), objects)
+            }
+            index => {
+                let (index, value) = (IndexId(index as usize - 1), VALUES[text]);
+                let objects = of(&mut real.by_index(index, value));
+                (real.index_listed(index, value), real.index_listed(index, value), objects)
+            }
+        };
+        assert!(read.iter().map(Arc::as_ptr).eq(expected));
+        assert!(read.is_empty() || read.as_ptr() == again.as_ptr(), "two readers share a list");
+        if keep {
+            let shown = read.iter().map(|value| **value).collect();
+            self.kept.push((read, shown));
+        }
+    }
+
+    fn check_lists(&self) {
+        for (kept, shown) in &self.kept {
+            assert!(
+                kept.iter().map(|value| **value).eq(shown.iter().copied()),
+                "a kept list stays as it was"
+            );
+        }
     }
 
     fn fill(&mut self, index: IndexId) {
@@ -322,6 +372,7 @@ proptest! {
             pair.run(op);
         }
         pair.check_snapshots();
+        pair.check_lists();
     }
 
     #[test]

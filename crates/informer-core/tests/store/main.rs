@@ -6,6 +6,7 @@ mod delta_fifo;
 mod delta_fifo_model;
 mod helpers;
 mod indexer;
+mod indexer_listed;
 mod indexer_model;
 mod indexer_relist;
 mod naive_store;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer::{BoxError, SharedInformerFactory};
+use informer::{BoxError, Listed, SharedInformerFactory};
 use informer_testserver::TestServer;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use serde_json::json;
 
-type Found = (Option<Arc<Pod>>, Vec<Arc<Pod>>);
+type Found = (Option<Arc<Pod>>, Listed<Pod>);
 
 async fn read(client: Client) -> Result<Found, BoxError> {
     let factory = SharedInformerFactory::new(client).namespace("team-a");

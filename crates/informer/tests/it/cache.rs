@@ -34,6 +34,28 @@ async fn the_cache_follows_the_server() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_shows_one_moment_and_the_next_one_what_came_after() {
+    let server = TestServer::new();
+    put(&server, "a", "1");
+    put(&server, "b", "1");
+    let informer = config_maps(&server).build().unwrap();
+    let by_data = informer.add_index("data", |map: &ConfigMap| [data(map).to_owned()]);
+    informer.start();
+    caught_up(&informer, &server).await;
+    let lister = informer.lister().namespace("default");
+    let (kept, kept_ones) = (lister.all(), by_data.get("1"));
+    assert_eq!((kept.len(), kept_ones.len()), (2, 2));
+    assert_eq!(kept.as_ptr(), lister.all().as_ptr(), "nothing has changed");
+
+    put(&server, "a", "2");
+    delete(&server, "b");
+    caught_up(&informer, &server).await;
+    assert!(kept.iter().chain(&kept_ones).all(|map| data(map) == "1"));
+    assert_eq!(lister.all().iter().map(|map| data(map)).collect::<Vec<_>>(), ["2"]);
+    assert_eq!((by_data.get("1").len(), by_data.get("2").len()), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn every_format_serves_labels_and_identity() {
     let server = TestServer::new();
     for name in ["a", "b", "c"] {
