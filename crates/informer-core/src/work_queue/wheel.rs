@@ -36,18 +36,19 @@ struct Timer {
 /// random slot would cost ten times as much as copying 16 bytes. The price is that a cancelled timer stays where it
 /// is, dead, until its time comes or there are more dead ones than living.
 #[derive(Clone)]
+#[repr(C)]
 pub(super) struct Wheel {
-    /// By level, then place. Empty until the first delay.
-    places: Vec<Vec<Timer>>,
-    occupied: [u64; LEVELS],
-    /// The tick that the wheel has reached.
-    elapsed: u64,
     /// Living timers, which is delayed keys.
     len: usize,
-    dead: usize,
-    ticket: u32,
     /// Nothing is due before this.
     next: Mono,
+    dead: usize,
+    ticket: u32,
+    /// The tick that the wheel has reached.
+    elapsed: u64,
+    occupied: [u64; LEVELS],
+    /// By level, then place. Empty until the first delay.
+    places: Vec<Vec<Timer>>,
     /// Empty between calls.
     fired: Vec<Timer>,
 }
@@ -120,6 +121,11 @@ impl Wheel {
                 timers.sort_by_key(|timer| timer.due_ns);
                 let end = timers.partition_point(|timer| timer.due_ns <= now.0);
                 self.fired.extend(timers.drain(..end));
+            }
+            if level == 1 {
+                let all = timers.len();
+                timers.retain(|timer| timer.lives(slots));
+                self.dead -= all - timers.len();
             }
             // These come down a level; or they are due later within this tick, and stay.
             for timer in timers.drain(..) {
