@@ -190,7 +190,7 @@ impl<K, L> WorkQueue<K, L> {
     }
 
     /// When [`advance`](Self::advance) is to be called next: never later than the first delayed key is due, sometimes
-    /// earlier (up to eight times for one key). `None` if nothing is delayed.
+    /// earlier (up to six times for one key). `None` if nothing is delayed.
     #[inline]
     pub fn next_wake(&self) -> Option<Mono> {
         self.wheel.next_wake()
