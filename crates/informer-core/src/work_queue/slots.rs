@@ -69,6 +69,8 @@ pub(super) struct Slot<K> {
     pub(super) limited: bool,
 }
 
+const _: () = assert!(size_of::<Slot<crate::ObjectKey>>() == 64);
+
 impl<K> Slot<K> {
     pub(super) fn is_held(&self) -> bool {
         self.due != Due::Never || self.processing || self.limited || self.pins > 0
