@@ -46,7 +46,7 @@ pub(super) enum Due {
 ///
 /// What delays and lists need comes first: a large allocation begins 16 bytes after a cache line does, so that it lies in
 /// one. To align slots to cache lines would be simpler, but such memory cannot grow in place: a million keys took 20 bytes
-/// more each, and a tenth longer to come.
+/// more each.
 #[derive(Clone)]
 #[repr(C)]
 pub(super) struct Slot<K> {

@@ -37,7 +37,7 @@ use crate::clock::Clock;
 
 /// Hands keys to workers: each key to one at a time, what is urgent first, what failed later.
 ///
-/// Clones are the same queue. A key is handed out once however often it was added meanwhile, and never while it is
+/// Clones are the same queue; each worker should have one of its own, which allocates 256 bytes. A key is handed out once however often it was added meanwhile, and never while it is
 /// being processed: added then, it is handed out once more afterwards.
 ///
 /// - **Priorities.** Higher ones first, first in first out within one. A low one gets its share also while there are
