@@ -37,8 +37,9 @@ use crate::clock::Clock;
 
 /// Hands keys to workers: each key to one at a time, what is urgent first, what failed later.
 ///
-/// Clones are the same queue; each worker should have one of its own, which allocates 256 bytes. A key is handed out once however often it was added meanwhile, and never while it is
-/// being processed: added then, it is handed out once more afterwards.
+/// Clones are the same queue; each worker should have one of its own, which takes 256 bytes. A key is handed out once
+/// however often it was added meanwhile, and never while it is being processed: added then, it is handed out once more
+/// afterwards.
 ///
 /// - **Priorities.** Higher ones first, first in first out within one. A low one gets its share also while there are
 ///   always higher ones, see [`oldest_every`](WorkQueueBuilder::oldest_every). [`Priority::of`] a notification puts
