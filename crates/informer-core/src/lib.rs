@@ -45,7 +45,7 @@ pub use rng::Rng;
 pub use selector::{Selector, SelectorParseError, SelectorParseErrorKind};
 pub use time::{Mono, Now};
 pub use work_queue::{
-    Added, Histogram, ItemExponential, ItemFastSlow, Jittered, KeyId, MaxOf, NotProcessing, Priority,
-    RateLimiter, Taken, TokenBucket, WithMaxWait, WorkKey, WorkQueue, WorkQueueCounters, WorkQueueMetrics,
-    WorkQueueOptions, WorkQueueTimings,
+    Added, Histogram, ItemExponential, ItemFastSlow, Jittered, KeyHash, KeyHasher, KeyId, MaxOf,
+    NotProcessing, Priority, RateLimiter, Taken, TokenBucket, WithMaxWait, WorkKey, WorkQueue,
+    WorkQueueCounters, WorkQueueMetrics, WorkQueueOptions, WorkQueueTimings,
 };

@@ -4,7 +4,7 @@
 //! made before the clock runs.
 
 use std::hint::black_box;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
@@ -207,14 +207,16 @@ fn bytes() -> f64 {
 fn threads(count: usize) -> f64 {
     let keys = names(MANY);
     let order: Vec<_> = shuffled(MANY).into_iter().map(|number| keys[number].clone()).collect();
+    // Each thread's own, made before the clock runs and dropped after.
+    let parts: Vec<Arc<[_]>> = order.chunks(MANY / count).map(Arc::from).collect();
     let queue = WorkQueue::new();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(count).enable_time().build();
     let runtime = runtime.expect("a runtime");
     let begun = Instant::now();
     runtime.block_on(async {
         let mut tasks = Vec::new();
-        for part in order.chunks(MANY / count) {
-            let (queue, part) = (queue.clone(), part.to_vec());
+        for part in &parts {
+            let (queue, part) = (queue.clone(), Arc::clone(part));
             // As much in all, however many there are.
             tasks.push(tokio::spawn(async move { work(&queue, &part, 1, false).await }));
         }

@@ -18,7 +18,7 @@ pub use key::WorkKey;
 pub use metrics::{Histogram, WorkQueueCounters, WorkQueueMetrics, WorkQueueTimings};
 pub use priority::Priority;
 pub use rate_limiter::{Jittered, MaxOf, RateLimiter, WithMaxWait};
-pub use slots::KeyId;
+pub use slots::{KeyHash, KeyHasher, KeyId};
 pub use token_bucket::TokenBucket;
 
 use self::metrics::Stopwatch;
@@ -126,19 +126,20 @@ impl std::error::Error for NotProcessing {}
 #[doc(alias = "TypedRateLimitingInterface")]
 #[doc(alias = "TypedDelayingInterface")]
 #[derive(Clone)]
+#[repr(C)] // What each call looks at comes first and lies together: two threads pass it to and fro.
 pub struct WorkQueue<K, L = Box<dyn RateLimiter>> {
     slots: Slots<K>,
     ready: Ready,
+    processing: usize,
+    /// Keys that are being processed and then wait again.
+    again: usize,
+    stopwatch: Option<Box<Stopwatch>>,
+    shut_down: bool,
+    counters: WorkQueueCounters,
     wheel: Wheel,
     limiter: L,
     /// The time as last told.
     now: Mono,
-    processing: usize,
-    /// Keys that are being processed and then wait again.
-    again: usize,
-    shut_down: bool,
-    counters: WorkQueueCounters,
-    stopwatch: Option<Box<Stopwatch>>,
     /// Empty between calls.
     due: Vec<u32>,
 }
@@ -189,7 +190,7 @@ impl<K, L> WorkQueue<K, L> {
     }
 
     /// When [`advance`](Self::advance) is to be called next: never later than the first delayed key is due, sometimes
-    /// earlier (up to eight times for one key). `None` if nothing is delayed.
+    /// earlier (up to six times for one key). `None` if nothing is delayed.
     #[inline]
     pub fn next_wake(&self) -> Option<Mono> {
         self.wheel.next_wake()
@@ -236,6 +237,12 @@ impl<K, L> WorkQueue<K, L> {
             self.release(index);
         }
         Ok(())
+    }
+
+    /// What makes the hashes for [`key_hashed`](Self::key_hashed).
+    #[inline]
+    pub fn hasher(&self) -> &KeyHasher {
+        self.slots.hasher()
     }
 
     /// The key of this id, while the queue holds it.
@@ -358,8 +365,7 @@ impl<K, L> WorkQueue<K, L> {
             again += usize::from(slot.processing && slot.due == Due::Now);
             waiting += usize::from(!slot.processing && slot.due == Due::Now);
             delayed += usize::from(slot.due == Due::Later);
-            let held = slot.due != Due::Never || slot.processing || slot.limited || slot.pins > 0;
-            assert!(held, "a key that nothing holds is gone");
+            assert!(slot.is_held(), "a key that nothing holds is gone");
         }
         assert_eq!(self.slots.len(), used, "the number of keys is the number of slots in use");
         assert_eq!(self.ready.len(), waiting, "what is due now and not being processed is in a list");
@@ -396,7 +402,16 @@ impl<K: Hash + Eq, L> WorkQueue<K, L> {
     /// A key, to do something with; the queue need not know it yet.
     #[inline]
     pub fn key(&mut self, key: K) -> WorkKey<'_, K, L> {
-        let index = self.slots.intern(key);
+        let hash = self.hasher().hash(&key);
+        self.key_hashed(key, hash)
+    }
+
+    /// The same with the key's hash, which this queue's [`hasher`](Self::hasher) has made before the queue was locked.
+    /// With any other hash, the queue takes the key for one that it does not know.
+    #[inline]
+    pub fn key_hashed(&mut self, key: K, hash: KeyHash) -> WorkKey<'_, K, L> {
+        debug_assert_eq!(hash, self.hasher().hash(&key), "the hash is this queue's");
+        let index = self.slots.intern(hash, key);
         WorkKey::new(self, index)
     }
 
@@ -409,7 +424,7 @@ impl<K: Hash + Eq, L> WorkQueue<K, L> {
     /// An id for the key that stays good until it is [released](Self::release_interned): for whoever adds the same
     /// keys over and over, and would rather hash and compare them once.
     pub fn intern(&mut self, key: K) -> KeyId {
-        let index = self.slots.intern(key);
+        let index = self.slots.intern(self.hasher().hash(&key), key);
         let pins = &mut self.slots[index].pins;
         *pins = pins.checked_add(1).expect("a key is interned fewer than 2^32 times");
         self.slots.id(index)

@@ -16,6 +16,7 @@ struct Level {
 ///
 /// Each list is in order of arrival, so that the oldest key of all is at the head of one of them.
 #[derive(Clone)]
+#[repr(C)]
 pub(super) struct Ready {
     levels: Box<[Level]>,
     /// Bit `i` of word `w`: level `64 * w + i` has members.

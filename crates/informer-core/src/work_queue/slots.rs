@@ -42,29 +42,42 @@ pub(super) enum Due {
     Later,
 }
 
-/// One key and all that the queue knows of it: 64 bytes with an `ObjectKey`, one cache line.
+/// One key and all that the queue knows of it: 64 bytes with an `ObjectKey`.
+///
+/// What delays and lists need comes first: a large allocation begins 16 bytes after a cache line does, so that it lies in
+/// one. To align slots to cache lines would be simpler, but such memory cannot grow in place: a million keys took 20 bytes
+/// more each.
 #[derive(Clone)]
+#[repr(C)]
 pub(super) struct Slot<K> {
-    /// `None`: vacant.
-    key: Option<K>,
     /// While it waits: its place in the order of arrival. While delayed: when it is due, in nanoseconds.
     pub(super) order: u64,
-    /// In the list of its priority.
+    /// In the list of its priority. Meaningless for the head.
     previous: u32,
     /// In the list of its priority, or of vacant slots.
     next: u32,
     /// While delayed: tells its timer from those it had before.
     pub(super) ticket: u32,
     serial: u32,
-    hash: u32,
-    /// How often it was interned by the user.
-    pub(super) pins: u32,
     /// Of its appointment.
     pub(super) priority: Priority,
     pub(super) due: Due,
     pub(super) processing: bool,
     /// The rate limiter remembers something of it.
     pub(super) limited: bool,
+    /// How often it was interned by the user.
+    pub(super) pins: u32,
+    /// `None`: vacant.
+    key: Option<K>,
+    hash: u32,
+}
+
+const _: () = assert!(size_of::<Slot<crate::ObjectKey>>() == 64);
+
+impl<K> Slot<K> {
+    pub(super) fn is_held(&self) -> bool {
+        self.due != Due::Never || self.processing || self.limited || self.pins > 0
+    }
 }
 
 /// A slot in the key table. With half of its key's hash, so that growing the table does not look at every slot.
@@ -79,15 +92,32 @@ fn widened(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
 
+/// Hashes keys as one queue does: a copy of it works beside the queue's lock.
+#[derive(Clone, Debug)]
+pub struct KeyHasher(FixedState);
+
+/// The hash of a key, in one queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyHash(u32);
+
+impl KeyHasher {
+    /// The key's hash.
+    #[inline]
+    pub fn hash<K: Hash>(&self, key: &K) -> KeyHash {
+        KeyHash((self.0.hash_one(key) >> 32) as u32)
+    }
+}
+
 /// The queue's own interner. A slot is used again as soon as nothing holds its key.
 #[derive(Clone)]
+#[repr(C)]
 pub(super) struct Slots<K> {
     slots: Vec<Slot<K>>,
     table: HashTable<Entry>,
-    hasher: FixedState,
     vacant: u32,
-    len: usize,
     serial: u32,
+    len: usize,
+    hasher: KeyHasher,
 }
 
 impl<K> Slots<K> {
@@ -95,11 +125,15 @@ impl<K> Slots<K> {
         Self {
             slots: Vec::new(),
             table: HashTable::new(),
-            hasher: FixedState::with_seed(hash_seed),
             vacant: NONE,
-            len: 0,
             serial: 0,
+            len: 0,
+            hasher: KeyHasher(FixedState::with_seed(hash_seed)),
         }
+    }
+
+    pub(super) fn hasher(&self) -> &KeyHasher {
+        &self.hasher
     }
 
     /// How many keys live here.
@@ -124,6 +158,7 @@ impl<K> Slots<K> {
         (slot.serial == id.serial && slot.key.is_some()).then_some(id.index)
     }
 
+    #[inline]
     pub(super) fn key(&self, index: u32) -> &K {
         self[index].key.as_ref().expect("a slot in use has a key")
     }
@@ -131,9 +166,7 @@ impl<K> Slots<K> {
     /// Vacates the slot if nothing holds its key; says whether that was the last one and memory was given back.
     #[inline]
     pub(super) fn release(&mut self, index: u32) -> bool {
-        let slot = &self[index];
-        let held = slot.due != Due::Never || slot.processing || slot.limited || slot.pins > 0;
-        !held && self.vacate(index)
+        !self[index].is_held() && self.vacate(index)
     }
 
     fn vacate(&mut self, index: u32) -> bool {
@@ -171,59 +204,59 @@ impl<K> Slots<K> {
 
 impl<K: Hash + Eq> Slots<K> {
     pub(super) fn find(&self, key: &K) -> Option<u32> {
-        self.find_hashed(self.hash(key), key)
+        self.find_hashed(self.hasher.hash(key), key)
     }
 
     #[inline]
-    fn hash(&self, key: &K) -> u32 {
-        (self.hasher.hash_one(key) >> 32) as u32
-    }
-
-    #[inline]
-    fn find_hashed(&self, hash: u32, key: &K) -> Option<u32> {
-        let same = |own: &Entry| own.hash == hash && self[own.slot].key.as_ref() == Some(key);
-        self.table.find(widened(hash), same).map(|own| own.slot)
+    fn find_hashed(&self, hash: KeyHash, key: &K) -> Option<u32> {
+        let same = |own: &Entry| own.hash == hash.0 && self[own.slot].key.as_ref() == Some(key);
+        self.table.find(widened(hash.0), same).map(|own| own.slot)
     }
 
     /// The key's slot, a new one if it has none. Nothing holds it yet.
     #[inline]
-    pub(super) fn intern(&mut self, key: K) -> u32 {
-        let hash = self.hash(&key);
+    pub(super) fn intern(&mut self, hash: KeyHash, key: K) -> u32 {
         self.find_hashed(hash, &key).unwrap_or_else(|| self.insert(hash, key))
     }
 
-    fn insert(&mut self, hash: u32, key: K) -> u32 {
+    fn insert(&mut self, hash: KeyHash, key: K) -> u32 {
         // Wraps after four thousand million keys: an id of one that old is nobody's any more.
         self.serial = self.serial.wrapping_add(1);
-        let new = Slot {
-            key: Some(key),
+        let index = match self.vacant {
+            NONE => self.push(),
+            vacant => {
+                self.vacant = self[vacant].next;
+                vacant
+            }
+        };
+        let serial = self.serial;
+        let slot = &mut self[index];
+        // What else a vacant slot says is what a key begins with.
+        (slot.key, slot.hash, slot.serial) = (Some(key), hash.0, serial);
+        let entry = Entry { slot: index, hash: hash.0 };
+        self.table.insert_unique(widened(hash.0), entry, |own| widened(own.hash));
+        self.len += 1;
+        index
+    }
+
+    /// A vacant slot.
+    fn push(&mut self) -> u32 {
+        let next = u32::try_from(self.slots.len()).ok().filter(|&next| next != NONE);
+        self.slots.push(Slot {
+            key: None,
             order: 0,
             previous: NONE,
             next: NONE,
             ticket: 0,
-            serial: self.serial,
-            hash,
+            serial: 0,
+            hash: 0,
             pins: 0,
             priority: Priority::NORMAL,
             due: Due::Never,
             processing: false,
             limited: false,
-        };
-        let index = match self.vacant {
-            NONE => {
-                let next = u32::try_from(self.slots.len()).ok().filter(|&next| next != NONE);
-                self.slots.push(new);
-                next.expect("a queue knows fewer than 2^32 - 1 keys")
-            }
-            vacant => {
-                self.vacant = self[vacant].next;
-                self[vacant] = new;
-                vacant
-            }
-        };
-        self.table.insert_unique(widened(hash), Entry { slot: index, hash }, |own| widened(own.hash));
-        self.len += 1;
-        index
+        });
+        next.expect("a queue knows fewer than 2^32 - 1 keys")
     }
 }
 
@@ -281,10 +314,15 @@ impl List {
     #[inline]
     pub(super) fn unlink<K>(&mut self, slots: &mut Slots<K>, index: u32) {
         let Slot { previous, next, .. } = slots[index];
-        match previous {
-            NONE => self.head = next,
-            previous => slots[previous].next = next,
+        if self.head == index {
+            // The next one keeps the number of this one, which nobody asks a head for: it is another cache line.
+            self.head = next;
+            if next == NONE {
+                self.tail = NONE;
+            }
+            return;
         }
+        slots[previous].next = next;
         match next {
             NONE => self.tail = previous,
             next => slots[next].previous = previous,

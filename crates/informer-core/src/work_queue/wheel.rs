@@ -5,15 +5,15 @@ use crate::Mono;
 
 /// A tick is 2^20 ns, about a millisecond: finer than the timers of any runtime, and a shift instead of a division.
 const TICK_BITS: u32 = 20;
-/// Places on a level, as a power of two: one word of bits.
-const PLACE_BITS: u32 = 6;
+/// Places on a level, as a power of two. With 64 of them a timer of minutes would come down once more.
+const PLACE_BITS: u32 = 8;
 const PLACES: usize = 1 << PLACE_BITS;
-/// Enough for all ticks there are: 64 - 20 bits, six at a time. So no delay is too long.
+/// Enough for all ticks there are: 64 - 20 bits, eight at a time. So no delay is too long.
 const LEVELS: usize = (u64::BITS - TICK_BITS).div_ceil(PLACE_BITS) as usize;
 
-/// Timers that a place keeps memory for when it is emptied: a kilobyte, at most half a megabyte for the whole
+/// Timers that a place keeps memory for when it is emptied: a quarter of a kilobyte, at most 400 KB for the whole
 /// wheel.
-const KEPT_TIMERS: usize = 64;
+const KEPT_TIMERS: usize = 16;
 /// Timers that are not worth a clean-up.
 const FEW: usize = 1024;
 
@@ -32,22 +32,23 @@ struct Timer {
 /// wheel reaches its place. Timers of the same nanosecond keep the order in which they were added: they are always at
 /// the same place.
 ///
-/// Places are arrays, not lists through the slots: a timer comes down some three levels, and that many jumps to a
+/// Places are arrays, not lists through the slots: a timer comes down one or two levels, and that many jumps to a
 /// random slot would cost ten times as much as copying 16 bytes. The price is that a cancelled timer stays where it
 /// is, dead, until its time comes or there are more dead ones than living.
 #[derive(Clone)]
+#[repr(C)]
 pub(super) struct Wheel {
-    /// By level, then place. Empty until the first delay.
-    places: Vec<Vec<Timer>>,
-    occupied: [u64; LEVELS],
-    /// The tick that the wheel has reached.
-    elapsed: u64,
     /// Living timers, which is delayed keys.
     len: usize,
-    dead: usize,
-    ticket: u32,
     /// Nothing is due before this.
     next: Mono,
+    dead: usize,
+    ticket: u32,
+    /// The tick that the wheel has reached.
+    elapsed: u64,
+    occupied: [Places; LEVELS],
+    /// By level, then place. Empty until the first delay.
+    places: Vec<Vec<Timer>>,
     /// Empty between calls.
     fired: Vec<Timer>,
 }
@@ -56,7 +57,7 @@ impl Wheel {
     pub(super) fn new() -> Self {
         Self {
             places: Vec::new(),
-            occupied: [0; LEVELS],
+            occupied: [Places::NONE; LEVELS],
             elapsed: 0,
             len: 0,
             dead: 0,
@@ -114,12 +115,15 @@ impl Wheel {
         while let Some((level, place, start)) = self.first().filter(|&(_, _, start)| start <= target) {
             self.elapsed = start;
             let mut timers = std::mem::take(&mut self.places[level * PLACES + place]);
-            self.occupied[level] &= !(1 << place);
+            self.occupied[level].remove(place);
             if level == 0 {
                 // Stable: those of the same nanosecond are in order already.
                 timers.sort_by_key(|timer| timer.due_ns);
                 let end = timers.partition_point(|timer| timer.due_ns <= now.0);
                 self.fired.extend(timers.drain(..end));
+            }
+            if level == 1 {
+                self.sift(&mut timers, slots);
             }
             // These come down a level; or they are due later within this tick, and stay.
             for timer in timers.drain(..) {
@@ -139,8 +143,16 @@ impl Wheel {
         self.fire(slots, due);
     }
 
-    /// Ends the delays whose timers have come off the wheel. All at once, since a slot is rarely in the cache: the
-    /// processor then waits for several of them at a time.
+    /// Leaves out the dead, which spares them the last way down. And brings the slots of the living close: some hundred
+    /// that are independent of each other, so that the processor waits for many of them at a time. A step of the time
+    /// soon ends the delays of a few, and would wait for each few.
+    fn sift<K>(&mut self, timers: &mut Vec<Timer>, slots: &Slots<K>) {
+        let all = timers.len();
+        timers.retain(|timer| timer.lives(slots));
+        self.dead -= all - timers.len();
+    }
+
+    /// Ends the delays whose timers have come off the wheel. All at once, for the same reason.
     fn fire<K>(&mut self, slots: &mut Slots<K>, due: &mut Vec<u32>) {
         let fired = std::mem::take(&mut self.fired);
         for timer in &fired {
@@ -165,7 +177,7 @@ impl Wheel {
         }
         if self.dead > 0 {
             self.places.iter_mut().for_each(Vec::clear);
-            self.occupied = [0; LEVELS];
+            self.occupied = [Places::NONE; LEVELS];
             self.dead = 0;
         }
         self.elapsed = tick(now.0);
@@ -180,7 +192,7 @@ impl Wheel {
                 timers.shrink_to_fit();
             }
             if timers.is_empty() {
-                self.occupied[number / PLACES] &= !(1 << (number % PLACES));
+                self.occupied[number / PLACES].remove(number % PLACES);
             }
         }
         self.dead = 0;
@@ -188,8 +200,8 @@ impl Wheel {
 
     /// The lowest occupied level, its first place, and the tick at which that begins. Nothing is due before.
     fn first(&self) -> Option<(usize, usize, u64)> {
-        let level = self.occupied.iter().position(|&places| places != 0)?;
-        let place = self.occupied[level].trailing_zeros() as usize;
+        let first = |(level, places): (usize, &Places)| Some((level, places.first()?));
+        let (level, place) = self.occupied.iter().enumerate().find_map(first)?;
         let shift = PLACE_BITS * level as u32;
         let above = self.elapsed >> (shift + PLACE_BITS) << (shift + PLACE_BITS);
         Some((level, place, above | (place as u64) << shift))
@@ -207,7 +219,7 @@ impl Wheel {
     fn place(&mut self, timer: Timer) {
         let (level, place) = self.position(timer);
         self.places[level * PLACES + place].push(timer);
-        self.occupied[level] |= 1 << place;
+        self.occupied[level].insert(place);
     }
 
     fn position(&self, timer: Timer) -> (usize, usize) {
@@ -223,7 +235,7 @@ impl Wheel {
         let (mut len, mut dead) = (0, 0);
         for (number, timers) in self.places.iter().enumerate() {
             let (level, place) = (number / PLACES, number % PLACES);
-            let occupied = self.occupied[level] >> place & 1 == 1;
+            let occupied = self.occupied[level].contains(place);
             assert_eq!(occupied, !timers.is_empty(), "the bits name the places that have timers");
             for timer in timers {
                 assert_eq!(self.position(*timer), (level, place), "a timer lies where its time says");
@@ -238,6 +250,31 @@ impl Wheel {
         }
         assert_eq!((self.len, self.dead), (len, dead), "timers are counted");
         assert!(dead <= len.max(FEW), "the dead are not more than the living");
+    }
+}
+
+/// Some of the places of a level.
+#[derive(Clone, Copy)]
+struct Places([u64; PLACES / 64]);
+
+impl Places {
+    const NONE: Self = Self([0; PLACES / 64]);
+
+    fn insert(&mut self, place: usize) {
+        self.0[place / 64] |= 1 << (place % 64);
+    }
+
+    fn remove(&mut self, place: usize) {
+        self.0[place / 64] &= !(1 << (place % 64));
+    }
+
+    fn contains(self, place: usize) -> bool {
+        self.0[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    fn first(&self) -> Option<usize> {
+        let word = self.0.iter().position(|&word| word != 0)?;
+        Some(64 * word + self.0[word].trailing_zeros() as usize)
     }
 }
 

@@ -185,3 +185,26 @@ fn few_wakes_lead_to_a_far_delay() {
     }
     assert!(wakes <= 9, "{wakes}");
 }
+
+/// On its way down, where a cancelled timer is left behind, and at its end.
+#[test]
+fn what_was_cancelled_on_the_way_never_comes() {
+    for stop in [Duration::ZERO, Duration::from_millis(9_900), Duration::from_millis(9_999)] {
+        let mut queue = queue();
+        for key in 0..900_u64 {
+            queue.key(key).add_after(Mono(0), Duration::from_micros(10_000_000 + key), Priority::NORMAL);
+        }
+        queue.advance(after(stop));
+        for key in (0..900).filter(|key| key % 3 > 0) {
+            assert!(queue.key(key).forget_delayed());
+        }
+        queue.validate();
+        queue.advance(after(Duration::from_millis(9_999)));
+        queue.validate();
+        queue.advance(after(Duration::from_secs(11)));
+        queue.validate();
+        let taken: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        let keys: Vec<_> = taken.iter().map(|taken| *queue.name(taken.id).unwrap()).collect();
+        assert_eq!(keys, (0..900).filter(|key| key % 3 == 0).collect::<Vec<_>>());
+    }
+}

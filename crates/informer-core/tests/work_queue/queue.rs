@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use informer_core::{
-    ItemExponential, LastState, Mono, Notification, Object, ObjectKey, Priority, ResourceVersion, Uid,
+    Added, ItemExponential, LastState, Mono, Notification, Object, ObjectKey, Priority, ResourceVersion, Uid,
 };
 use informer_core::{TokenBucket, WorkQueue, WorkQueueOptions};
 
@@ -189,4 +189,15 @@ fn a_limiter_that_counts_no_failures_holds_no_key() {
     assert_eq!(queue.metrics().known, 2);
     queue.advance(Mono(200_000_000));
     assert_eq!(queue.len(), 2);
+}
+
+#[test]
+fn a_key_hashed_beforehand_is_the_same_key() {
+    let mut queue = queue(10);
+    let hasher = queue.hasher().clone();
+    queue.key("a").add(Priority::NORMAL);
+    assert_eq!(queue.key_hashed("a", hasher.hash(&"a")).add(Priority::NORMAL), Added::Merged);
+    assert_eq!(queue.key_hashed("b", hasher.hash(&"b")).add(Priority::NORMAL), Added::Queued);
+    assert_eq!(queue.key("b").add(Priority::NORMAL), Added::Merged);
+    assert_eq!(names(&mut queue, 9), ["a", "b"]);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use informer_core::{MaxOf, RateLimiter, WorkQueueOptions};
 
 use super::gate::Gate;
-use super::{Shared, WorkQueue};
+use super::{Handle, Shared, WorkQueue};
 use crate::clock::Clock;
 use crate::shared_informer::random_seed;
 
@@ -57,6 +57,7 @@ impl WorkQueueBuilder {
     /// The queue, empty.
     pub fn build<K: Hash + Eq + Clone>(self) -> WorkQueue<K> {
         let queue = informer_core::WorkQueue::new(self.options, self.limiter, random_seed());
-        WorkQueue { shared: Arc::new(Shared { gate: Gate::new(queue), clock: Clock::new() }) }
+        let shared = Arc::new(Shared { gate: Gate::new(queue), clock: Clock::new() });
+        WorkQueue { shared: Handle::new(shared) }
     }
 }

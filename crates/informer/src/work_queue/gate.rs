@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::hash::Hash;
 use std::task::{Context, Poll, Waker};
 
-use informer_core::{Mono, Taken, WorkQueue};
+use informer_core::{KeyHasher, Mono, RateLimiter, Taken, WorkKey, WorkQueue};
 
 use super::sync::{Mutex, MutexGuard, lock};
 
@@ -16,18 +16,21 @@ use super::sync::{Mutex, MutexGuard, lock};
 ///
 /// No thread and no task runs the delays: one of the waiting getters, the *keeper*, sleeps no longer than until the
 /// queue is to be looked at again. When it leaves, another one becomes the keeper.
+#[repr(C)]
 pub(crate) struct Gate<K> {
     state: Mutex<State<K>>,
+    hasher: KeyHasher,
 }
 
+#[repr(C)] // What each call looks at lies together, beside the lock.
 struct State<K> {
-    queue: WorkQueue<K>,
     /// Who waits for a key.
     getters: Waiters,
     /// Who waits for the end of all work.
     drainers: Waiters,
     /// Which getter sleeps until when.
     keeper: Option<(Ticket, Mono)>,
+    queue: WorkQueue<K>,
 }
 
 /// A waiter's name; it has one from its first wait on.
@@ -44,8 +47,24 @@ pub(crate) enum Turn<K> {
 
 impl<K> Gate<K> {
     pub(crate) fn new(queue: WorkQueue<K>) -> Self {
-        let state = State { queue, getters: Waiters::new(), drainers: Waiters::new(), keeper: None };
-        Self { state: Mutex::new(state) }
+        let hasher = queue.hasher().clone();
+        let state = State { getters: Waiters::new(), drainers: Waiters::new(), keeper: None, queue };
+        Self { state: Mutex::new(state), hasher }
+    }
+
+    /// Does something to a key, which is hashed before the lock is taken.
+    #[inline]
+    pub(crate) fn with_key<R>(
+        &self,
+        key: K,
+        clock: impl FnOnce() -> Mono,
+        act: impl FnOnce(&mut WorkKey<'_, K, Box<dyn RateLimiter>>) -> R,
+    ) -> R
+    where
+        K: Hash + Eq,
+    {
+        let hash = self.hasher.hash(&key);
+        self.with(clock, |queue| act(&mut queue.key_hashed(key, hash)))
     }
 
     /// Does something to the queue and wakes who can go on. The clock is read only if the queue wants the time.

@@ -20,12 +20,13 @@ mod sync {
 use std::fmt;
 use std::future::poll_fn;
 use std::hash::Hash;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use informer_core::{Added, Mono, Priority, Taken, WorkQueueMetrics};
+use informer_core::{Added, Mono, Priority, RateLimiter, Taken, WorkKey, WorkQueueMetrics};
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 pub use builder::WorkQueueBuilder;
@@ -36,8 +37,9 @@ use crate::clock::Clock;
 
 /// Hands keys to workers: each key to one at a time, what is urgent first, what failed later.
 ///
-/// Clones are the same queue. A key is handed out once however often it was added meanwhile, and never while it is
-/// being processed: added then, it is handed out once more afterwards.
+/// Clones are the same queue; each worker should have one of its own, which takes 256 bytes. A key is handed out once
+/// however often it was added meanwhile, and never while it is being processed: added then, it is handed out once more
+/// afterwards.
 ///
 /// - **Priorities.** Higher ones first, first in first out within one. A low one gets its share also while there are
 ///   always higher ones, see [`oldest_every`](WorkQueueBuilder::oldest_every). [`Priority::of`] a notification puts
@@ -88,12 +90,33 @@ use crate::clock::Clock;
 #[doc(alias = "TypedRateLimitingInterface")]
 #[doc(alias = "TypedDelayingInterface")]
 pub struct WorkQueue<K> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<Handle<K>>,
 }
 
+/// One clone of a queue, and the keys that were handed out through it. They count their references here: a count that is
+/// the whole queue's would be one more thing that the threads of all workers write to.
+#[repr(align(128))] // Two cache lines, which some processors fetch together.
+struct Handle<K>(Arc<Shared<K>>);
+
+#[repr(C, align(128))]
 struct Shared<K> {
     gate: Gate<K>,
     clock: Clock,
+}
+
+impl<K> Handle<K> {
+    fn new(shared: Arc<Shared<K>>) -> Arc<Self> {
+        Arc::new(Self(shared))
+    }
+}
+
+impl<K> Deref for Handle<K> {
+    type Target = Shared<K>;
+
+    #[inline]
+    fn deref(&self) -> &Shared<K> {
+        &self.0
+    }
 }
 
 impl<K> Shared<K> {
@@ -130,7 +153,7 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
     /// Lets a key wait at this priority. If it waits already, the higher one counts.
     #[doc(alias = "AddWithOpts")]
     pub fn add_with(&self, key: K, priority: Priority) -> Added {
-        self.shared.with(|queue| queue.key(key).add(priority))
+        self.with_key(key, |key| key.add(priority))
     }
 
     /// Lets a key wait after `delay`, unless it has an earlier appointment.
@@ -142,21 +165,21 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
     /// The same at this priority.
     pub fn add_after_with(&self, key: K, delay: Duration, priority: Priority) -> Added {
         let now = self.shared.now();
-        self.shared.with(|queue| queue.key(key).add_after(now, delay, priority))
+        self.with_key(key, |key| key.add_after(now, delay, priority))
     }
 
     /// Lets a key wait as soon as the rate limiter permits: it failed. A worker rather calls [`Processing::retry`].
     #[doc(alias = "AddRateLimited")]
     pub fn add_rate_limited(&self, key: K) -> Added {
         let now = self.shared.now();
-        self.shared.with(|queue| queue.key(key).add_rate_limited(now, Priority::NORMAL))
+        self.with_key(key, |key| key.add_rate_limited(now, Priority::NORMAL))
     }
 
     /// Like [`add_after`](Self::add_after), but a delay that is pending is replaced even if it is the shorter one. A
     /// key that waits already goes on waiting.
     pub fn replace_delay(&self, key: K, delay: Duration) -> Added {
         let now = self.shared.now();
-        self.shared.with(|queue| queue.key(key).replace_delay(now, delay, Priority::NORMAL))
+        self.with_key(key, |key| key.replace_delay(now, delay, Priority::NORMAL))
     }
 
     /// Cancels a key's pending delay. Says whether there was one.
@@ -215,6 +238,13 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         });
         let more = more.into_iter().map(|(taken, key)| Processing::new(Arc::clone(&self.shared), taken, key));
         std::iter::once(first).chain(more).collect()
+    }
+}
+
+impl<K: Hash + Eq> WorkQueue<K> {
+    #[inline]
+    fn with_key<R>(&self, key: K, act: impl FnOnce(&mut WorkKey<'_, K, Box<dyn RateLimiter>>) -> R) -> R {
+        self.shared.gate.with_key(key, || self.shared.now(), act)
     }
 }
 
@@ -279,7 +309,7 @@ impl<K> WorkQueue<K> {
     where
         K: Send + 'static,
     {
-        let shared = Arc::downgrade(&self.shared);
+        let shared = Arc::downgrade(&self.shared.0);
         move || Some(shared.upgrade()?.with(|queue| queue.metrics()))
     }
 }
@@ -360,7 +390,7 @@ impl<K> Drop for Drainer<'_, K> {
 
 impl<K> Clone for WorkQueue<K> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
+        Self { shared: Handle::new(Arc::clone(&self.shared.0)) }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use informer_core::{Priority, RateLimiter, Taken, WorkKey};
 
-use super::Shared;
+use super::Handle;
 
 /// A key that was handed out to a worker, and to nobody else until this is gone.
 ///
@@ -16,7 +16,7 @@ use super::Shared;
 /// that consume it.
 #[must_use = "dropping it at once says that the key is done"]
 pub struct Processing<K> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<Handle<K>>,
     taken: Taken,
     key: K,
     done: bool,
@@ -26,7 +26,7 @@ pub struct Processing<K> {
 type Known<'a, K> = WorkKey<'a, K, Box<dyn RateLimiter>>;
 
 impl<K> Processing<K> {
-    pub(super) fn new(shared: Arc<Shared<K>>, taken: Taken, key: K) -> Self {
+    pub(super) fn new(shared: Arc<Handle<K>>, taken: Taken, key: K) -> Self {
         Self { shared, taken, key, done: false }
     }
 
@@ -78,10 +78,11 @@ impl<K> Processing<K> {
 
     /// Does something to the key and says that it is done, at once as others see it.
     fn finish(mut self, act: impl FnOnce(&mut Known<'_, K>, Priority)) {
-        self.done = self.shared.with(|queue| {
+        let done = self.shared.with(|queue| {
             act(&mut known(queue, self.taken), self.taken.priority);
-            queue.done(self.taken.id).is_ok()
+            queue.done(self.taken.id)
         });
+        self.done = done.is_ok();
     }
 }
 

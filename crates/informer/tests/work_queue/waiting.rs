@@ -231,3 +231,16 @@ async fn who_is_stuck_can_be_seen() {
     assert_eq!((timings.waiting.sum(), timings.longest_running, timings.unfinished), (ms(50), HOUR, HOUR));
     assert_eq!(queue.metrics().depth_by_priority, [(Priority::NORMAL, 1)]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_key_outlives_the_handle_it_was_taken_through() {
+    let queue = WorkQueue::new();
+    let handle = queue.clone();
+    handle.add("a");
+    let key = handle.get().await.unwrap();
+    drop(handle);
+    queue.add("a");
+    assert_eq!(queue.metrics().processing, 1);
+    key.done();
+    assert_eq!(*queue.get().await.unwrap(), "a");
+}
