@@ -60,7 +60,7 @@ impl RawItem {
 ///
 /// A lookup compares an object's key and counts a reference to it. Were key and object allocated right after the value,
 /// every lookup would touch a page of memory of its own, somewhere between the values. So they are allocated together
-/// for a batch, and by another thread than the values: allocators give each thread memory of its own.
+/// for a batch, and mostly by another thread than the values: allocators give each thread memory of its own.
 pub(crate) struct Batch<V> {
     parts: Parts<V>,
     /// Namespaces and names of the objects, one after the other.

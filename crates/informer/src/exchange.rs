@@ -19,13 +19,13 @@ use crate::scratch::Scratch;
 
 /// An error's body is read up to here: enough for any Status, too little to hurt.
 const MAX_ERROR_BODY_BYTES: usize = 1 << 20;
-/// Items are decoded in batches of about this size: large enough to hide the hand-over to another thread (some 10 µs),
-/// small enough to keep the first objects from waiting for the last.
-const BATCH_BYTES: usize = 512 << 10;
-/// A batch below this is decoded on the spot: a lone event should not wait for a thread.
+/// Items are decoded in batches of about this size: large enough to hide the hand-over to another task (some 10 µs), small
+/// enough to give other tasks of the runtime their turn after about a millisecond.
+const BATCH_BYTES: usize = 128 << 10;
+/// A batch below this is decoded on the spot: a lone event should not wait for a task.
 const INLINE_BYTES: usize = 64 << 10;
 /// The same for events: servers and connections hand them over in pieces of up to 64 KB and the rest of an event, which take
-/// half a millisecond at most; another thread would cost its hand-over, and the store of objects made elsewhere.
+/// half a millisecond at most; another task would cost its hand-over, and the store of objects made elsewhere.
 const INLINE_EVENT_BYTES: usize = 128 << 10;
 
 /// Sends the request and yields what comes of it; the last input is an end or a failure.
@@ -273,7 +273,10 @@ impl<V: Send + Sync + 'static> Reader<V> {
         }))
     }
 
-    /// Hands the waiting items to a thread, or decodes them here if they are few.
+    /// Hands the waiting items to a task of their own, or decodes them here if they are few.
+    ///
+    /// Never to a thread of its own: glibc's malloc has a heap for each thread, and what a thread frees in another's heap that
+    /// one alone can use again. The memory of values decoded by many threads in turn was three times what they need.
     fn dispatch(&mut self) {
         let items = std::mem::take(&mut self.raw);
         let bytes = std::mem::take(&mut self.raw_bytes);
@@ -290,8 +293,7 @@ impl<V: Send + Sync + 'static> Reader<V> {
             Decoding::Done(decode(&self.decoder, items, initial).assemble())
         } else {
             let decoder = Arc::clone(&self.decoder);
-            let work = move || decode(&decoder, items, initial);
-            Decoding::Elsewhere(tokio::task::spawn_blocking(work))
+            Decoding::Elsewhere(tokio::spawn(async move { decode(&decoder, items, initial) }))
         };
         self.decoding.push_back(decoding);
     }

@@ -90,6 +90,7 @@ mod lister;
 mod metrics;
 mod on_demand;
 mod raw_object;
+mod read_pacing;
 mod readers_lock;
 mod reflector;
 mod registration;

@@ -7,13 +7,19 @@ use std::task::{Context, Poll};
 
 use futures_util::future::BoxFuture;
 use http::Uri;
+use http::uri::Scheme;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
+use tokio::io::BufReader;
 use tokio::net::TcpStream;
 use tower::Service;
 
 use crate::leader_election::Leadership;
+use crate::read_pacing::PacedReads;
+
+/// Below TLS, which asks for 4 KB at a time, a call of the system brings as much as this.
+const TLS_READ_BYTES: usize = 64 << 10;
 
 /// Connects, and binds each connection to the term, if there is one.
 #[derive(Clone)]
@@ -24,7 +30,7 @@ pub(crate) struct TermConnector {
 
 /// A connection, below TLS: what is written to it goes to the system in the same call.
 pub(crate) struct TermStream {
-    inner: TokioIo<TcpStream>,
+    inner: TokioIo<BufReader<PacedReads<TcpStream>>>,
     term: Option<Leadership>,
 }
 
@@ -66,6 +72,7 @@ impl Service<Uri> for TermConnector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
+        let is_tls = uri.scheme() == Some(&Scheme::HTTPS);
         let (connecting, term) = (self.inner.call(uri), self.term.clone());
         Box::pin(async move {
             check(term.as_ref())?;
@@ -74,7 +81,13 @@ impl Service<Uri> for TermConnector {
                 // Whatever closes the connection, the system must not go on trying to deliver.
                 inner.inner().set_zero_linger()?;
             }
-            Ok(TermStream { inner, term })
+            let inner = if is_tls {
+                BufReader::with_capacity(TLS_READ_BYTES, PacedReads::new(inner.into_inner()))
+            } else {
+                // hyper's own buffer adapts itself; one that is smaller than what is asked for is passed by.
+                BufReader::with_capacity(1, PacedReads::unpaced(inner.into_inner()))
+            };
+            Ok(TermStream { inner: TokioIo::new(inner), term })
         })
     }
 }
@@ -87,7 +100,7 @@ fn check(term: Option<&Leadership>) -> io::Result<()> {
 }
 
 impl TermStream {
-    fn inner(self: Pin<&mut Self>) -> Pin<&mut TokioIo<TcpStream>> {
+    fn inner(self: Pin<&mut Self>) -> Pin<&mut TokioIo<BufReader<PacedReads<TcpStream>>>> {
         Pin::new(&mut self.get_mut().inner)
     }
 }
@@ -132,6 +145,6 @@ impl Read for TermStream {
 
 impl Connection for TermStream {
     fn connected(&self) -> Connected {
-        self.inner.connected()
+        self.inner.inner().get_ref().get_ref().connected()
     }
 }

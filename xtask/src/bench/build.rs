@@ -17,10 +17,14 @@ pub(crate) struct Programs {
 
 impl Programs {
     /// Builds our programs, and those of kube-runtime and of client-go that are wanted.
-    pub(crate) fn build(with_kube_runtime: bool, with_go: bool) -> Result<Self> {
+    pub(crate) fn build(with_kube_runtime: bool, with_go: bool, with_mimalloc: bool) -> Result<Self> {
         heading("bench: building");
         let folder = target_folder()?.join("release");
-        run::run(&mut cargo(&["build", "--release", "--package", "informer-bench"]))?;
+        let mut ours = cargo(&["build", "--release", "--package", "informer-bench"]);
+        if with_mimalloc {
+            ours.args(["--features", "mimalloc"]);
+        }
+        run::run(&mut ours)?;
         if with_kube_runtime {
             let manifest = root().join("bench/peers/kube-runtime/Cargo.toml");
             // Into the same folder: of the dependencies, only what differs is compiled again.

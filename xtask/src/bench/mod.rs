@@ -51,6 +51,10 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1_000, value_name = "THOUSANDTHS")]
     scale: usize,
 
+    /// Our client with mimalloc instead of the system's allocator, as its users may choose.
+    #[arg(long, requires = "rows")]
+    mimalloc: bool,
+
     /// Only name the rows.
     #[arg(long)]
     list: bool,
@@ -77,7 +81,8 @@ const SLOW: [&str; 2] = ["size", "build"];
 
 /// What the checks of every change run.
 pub(crate) fn quick() -> Result {
-    run(&Arguments { rows: Vec::new(), quick: true, bless: false, rounds: 0, scale: 0, list: false })
+    let rows = Vec::new();
+    run(&Arguments { rows, quick: true, bless: false, rounds: 0, scale: 0, mimalloc: false, list: false })
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result {
@@ -97,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result {
     // kube-runtime has no queue of its own to compare with.
     let with_kube_runtime = arguments.rows.is_empty() || arguments.rows.iter().any(|row| row != "work-queue");
     let mut bench = Bench {
-        programs: Programs::build(with_kube_runtime, !arguments.quick)?,
+        programs: Programs::build(with_kube_runtime, !arguments.quick, arguments.mimalloc)?,
         samples: Samples::default(),
         stop,
         rounds: if arguments.quick { baseline::ROUNDS } else { arguments.rounds.max(1) },

@@ -237,6 +237,14 @@ impl Client {
         let (row, per_second) = (plan.row, count as f64 / cpu.as_secs_f64());
         let (id, about) = (format!("{row}.events"), format!("{row}: watch events per second of CPU"));
         samples.add(self.side, &id, &about, Unit::PerSecond, per_second);
+        if count == self.objects {
+            let resident = self.last.resident.saturating_sub(self.first.resident) as f64;
+            let (id, about) = (
+                format!("{row}.events-resident"),
+                format!("{row}: resident after each has changed, per object"),
+            );
+            samples.add(self.side, &id, &about, Unit::Kilobytes, resident / count as f64 / 1e3);
+        }
         println!("{:12} {per_second:.0} events/s", self.side.name());
         Ok(())
     }

@@ -23,6 +23,11 @@ use clap::{Parser, ValueEnum};
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
+/// What users may choose where glibc's heaps, one for each thread, keep too much.
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Runs informers as standard input says, until it ends.
 #[derive(Debug, Clone, Parser)]
 struct Arguments {
