@@ -8,11 +8,11 @@ use futures_util::stream::{self, Stream};
 use futures_util::{FutureExt, future::Either, future::select};
 use http_body_util::BodyExt;
 use informer_core::ResourceVersion;
-use informer_core::reflector::{Failure, FailureKind, Input, ListEnd, Request};
-use informer_wire::{GzipMembers, Limits, ListSplitter, WatchFrames};
+use informer_core::reflector::{Failure, FailureKind, Input, ListEnd, ListItem, Request, WatchEvent};
+use informer_wire::{EventKind, GzipMembers, Limits, ListSplitter, WatchFrames};
 use tokio::task::JoinHandle;
 
-use crate::decoder::{Batch, Decoder, RawItem};
+use crate::decoder::{Decoder, RawItem};
 use crate::failure;
 use crate::list_watch::{BoxError, ByteBody, ListWatch};
 use crate::scratch::Scratch;
@@ -114,7 +114,7 @@ enum Framing {
 
 enum Decoding<V> {
     Done(Input<V>),
-    Elsewhere(JoinHandle<Batch<V>>),
+    Elsewhere(JoinHandle<Input<V>>),
 }
 
 impl<V: Send + Sync + 'static> Reader<V> {
@@ -170,7 +170,7 @@ impl<V: Send + Sync + 'static> Reader<V> {
                 Some(Decoding::Done(input)) => input,
                 Some(Decoding::Elsewhere(handle)) if !room => joined(handle.await),
                 Some(Decoding::Elsewhere(handle)) => match select(handle, self.body.frame()).await {
-                    Either::Left((batch, _)) => joined(batch),
+                    Either::Left((input, _)) => joined(input),
                     Either::Right((frame, handle)) => {
                         self.decoding.push_front(Decoding::Elsewhere(handle));
                         self.accept(frame);
@@ -284,13 +284,13 @@ impl<V: Send + Sync + 'static> Reader<V> {
             Framing::List(_) => None,
             Framing::Watch { initial, .. } => {
                 let now = *initial;
-                *initial &= !items.iter().any(RawItem::ends_initial_events);
+                *initial &= !items.iter().any(ends_initial_events);
                 Some(now)
             }
         };
         let inline = if initial == Some(false) { INLINE_EVENT_BYTES } else { INLINE_BYTES };
         let decoding = if bytes < inline || self.max_decoding == 1 {
-            Decoding::Done(decode(&self.decoder, items, initial).assemble())
+            Decoding::Done(decode(&self.decoder, items, initial))
         } else {
             let decoder = Arc::clone(&self.decoder);
             Decoding::Elsewhere(tokio::spawn(async move { decode(&decoder, items, initial) }))
@@ -317,22 +317,48 @@ impl<V> Drop for Reader<V> {
     }
 }
 
+/// Past this one, events bring changes: an "unchanged" one would be a lie of the server's, to be looked at.
+fn ends_initial_events(item: &RawItem) -> bool {
+    matches!(item, RawItem::Event(event) if event.kind == EventKind::Bookmark)
+}
+
 /// Decodes a batch: items of a list if `initial` is `None`, else events.
 fn decode<V: Send + Sync + 'static>(
     decoder: &Decoder<V>,
     items: Vec<RawItem>,
     initial: Option<bool>,
-) -> Batch<V> {
+) -> Input<V> {
     Scratch::with(|scratch| match initial {
-        None => decoder.list(items, scratch),
-        Some(initial) => decoder.events(items, initial, scratch),
+        None => Input::Items(
+            items
+                .into_iter()
+                .map(|item| match item {
+                    RawItem::Listed(bytes) => decoder.item(&bytes, scratch),
+                    RawItem::Event(event) => decoder.item(&event.object, scratch),
+                    RawItem::Malformed(reason) => ListItem::Unreadable(reason),
+                })
+                .collect(),
+        ),
+        Some(initial) => {
+            let mut initial = initial;
+            let mut events = Vec::with_capacity(items.len());
+            for item in items {
+                events.push(match &item {
+                    RawItem::Event(event) => decoder.event(event, initial, scratch),
+                    RawItem::Malformed(reason) => WatchEvent::Malformed(Arc::clone(reason)),
+                    RawItem::Listed(_) => unreachable!("a watch has events"),
+                });
+                initial &= !ends_initial_events(&item);
+            }
+            Input::Events(events)
+        }
     })
 }
 
 /// A panic outside users' code is a fault of ours: it goes on in the driver, which restarts by a relist.
-fn joined<V>(result: Result<Batch<V>, tokio::task::JoinError>) -> Input<V> {
+fn joined<V>(result: Result<Input<V>, tokio::task::JoinError>) -> Input<V> {
     match result {
-        Ok(batch) => batch.assemble(),
+        Ok(input) => input,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         // Only the runtime's shutdown cancels it.
         Err(_) => Input::Ended,

@@ -32,10 +32,10 @@ impl<V> IndexRegistry<V> {
         self.errors.load(Ordering::Relaxed)
     }
 
-    /// The values of an object under every index; `name` is its namespace and name.
-    pub(crate) fn values(&self, name: (&str, &str), value: &V) -> IndexValues {
+    /// The object's values under every index.
+    pub(crate) fn values(&self, object: &Object<V>) -> IndexValues {
         let functions = self.functions();
-        functions.iter().map(|function| self.call(function.as_deref(), name, value)).collect()
+        functions.iter().map(|function| self.call(function.as_deref(), object)).collect()
     }
 
     /// Adds what an item lacks that was decoded before an index was added.
@@ -44,7 +44,7 @@ impl<V> IndexRegistry<V> {
         if item.index_values.len() < functions.len() {
             let rest = &functions[item.index_values.len()..];
             let mut values = std::mem::take(&mut item.index_values).into_vec();
-            values.extend(rest.iter().map(|function| self.call_for(function.as_deref(), &item.object)));
+            values.extend(rest.iter().map(|function| self.call(function.as_deref(), &item.object)));
             item.index_values = values.into();
         }
     }
@@ -53,16 +53,12 @@ impl<V> IndexRegistry<V> {
         self.functions.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn call_for(&self, function: Option<&IndexFunction<V>>, object: &Object<V>) -> Values {
-        self.call(function, (object.key.namespace(), object.key.name()), &object.value)
-    }
-
     /// A panic costs the object its place in this one index, nothing else.
-    fn call(&self, function: Option<&IndexFunction<V>>, name: (&str, &str), value: &V) -> Values {
+    fn call(&self, function: Option<&IndexFunction<V>>, object: &Object<V>) -> Values {
         let Some(function) = function else { return Box::new([]) };
-        catch_unwind(AssertUnwindSafe(|| (function.values)(value))).unwrap_or_else(|_panic| {
+        catch_unwind(AssertUnwindSafe(|| (function.values)(&object.value))).unwrap_or_else(|_panic| {
             let panics = self.errors.fetch_add(1, Ordering::Relaxed) + 1;
-            let (index, key) = (&function.name, ObjectKey::new(name.0, name.1));
+            let (index, key) = (&function.name, &object.key);
             // Without the panic's message, which may quote the object; the panic hook has shown it.
             if is_news(panics) {
                 tracing::error!(target: "informer::index", index, %key, panics, "index function panicked");
@@ -99,7 +95,7 @@ impl<V: Send + Sync + 'static> Index<V> {
         registry.functions.write().unwrap_or_else(PoisonError::into_inner).push(Some(Arc::clone(&function)));
         let id = store.write().add_index();
         let stored = store.read().unindexed(id);
-        let values: Vec<_> = stored.iter().map(|object| registry.call_for(Some(&function), object)).collect();
+        let values: Vec<_> = stored.iter().map(|object| registry.call(Some(&function), object)).collect();
         let mut indexer = store.write();
         for (object, values) in stored.iter().zip(values) {
             indexer.set_index_values(id, &object.key, object, &values);

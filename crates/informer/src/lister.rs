@@ -1,6 +1,5 @@
 //! Reads by name, namespace and label selector.
 
-use std::hint::black_box;
 use std::sync::Arc;
 
 #[cfg(feature = "packed")]
@@ -8,9 +7,6 @@ use informer_core::Object;
 use informer_core::{Listed, Selector, Snapshot};
 
 use crate::store::StoreShared;
-
-/// So many values are fetched from memory at once: a few pages' worth of the processor's TLB.
-const AHEAD: usize = 64;
 
 /// Reads the cache by name, namespace and labels; cheap to clone.
 ///
@@ -45,28 +41,10 @@ impl<V> Lister<V> {
     /// [add an index](crate::SharedInformer::add_index).
     pub fn list(&self, selector: &Selector) -> Vec<Arc<V>> {
         // Labels are looked at outside of the lock: a format may be anybody's.
+        let matches = |value: &&Arc<V>| selector.matches(|name| self.shared.label(value, name));
         match &self.namespace {
-            Some(_) => self.matching(self.all().iter(), selector),
-            None => self.matching(self.snapshot().iter().map(|object| &object.value), selector),
-        }
-    }
-
-    fn matching<'a>(&self, mut values: impl Iterator<Item = &'a Arc<V>>, selector: &Selector) -> Vec<Arc<V>>
-    where
-        V: 'a,
-    {
-        let mut matching = Vec::new();
-        let mut some = Vec::with_capacity(AHEAD);
-        loop {
-            some.extend(values.by_ref().take(AHEAD));
-            if some.is_empty() {
-                return matching;
-            }
-            // Looking at labels waits for the memory of one object after the other. Loads that need not wait for each
-            // other overlap: they fetch what leads to the objects' memory, and cost a fraction of what they save.
-            black_box(some.iter().map(|value| Arc::strong_count(value)).sum::<usize>());
-            let matches = |value: &&Arc<V>| selector.matches(|name| self.shared.label(value, name));
-            matching.extend(some.drain(..).filter(matches).cloned());
+            Some(_) => self.all().iter().filter(matches).cloned().collect(),
+            None => self.snapshot().iter().map(|object| &object.value).filter(matches).cloned().collect(),
         }
     }
 
