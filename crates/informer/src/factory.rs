@@ -231,6 +231,8 @@ impl SharedInformerFactory {
     ///
     /// # Errors
     /// As [`informer`](Self::informer).
+    // `inline`: whoever does not call it need not compile an informer of this type, which takes some ten seconds.
+    #[inline]
     pub fn metadata_of(&self, resource: &ApiResource) -> Result<SharedInformer<Metadata>, BuildError> {
         self.shared(resource, MetadataOnly, None)
     }
@@ -264,6 +266,8 @@ impl SharedInformerFactory {
     /// # Errors
     /// As [`informer`](Self::informer).
     #[doc(alias = "ForResource")]
+    // `inline`: as `metadata_of`.
+    #[inline]
     pub fn dynamic(&self, resource: &ApiResource) -> Result<SharedInformer<DynamicObject>, BuildError> {
         self.shared(resource, Dynamic::new(resource), None)
     }

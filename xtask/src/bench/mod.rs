@@ -118,7 +118,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result {
     if is_wanted("parts") {
         parts::measure(&mut bench)?;
     }
-    for (name, measure) in [("size", size::program as fn(&mut Bench) -> Result), ("build", size::build)] {
+    for (name, measure) in [("size", size::program as fn(&mut Bench) -> Result), ("build", size::cold_build)]
+    {
         if is_wanted(name) {
             measure(&mut bench)?;
         }

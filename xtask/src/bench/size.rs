@@ -9,50 +9,78 @@ use super::metrics::Unit;
 use super::{Bench, Side, build};
 use crate::run::{self, Result, cargo, heading, root};
 
-/// The smallest programs that watch Pods: ours is an example of the benchmark's crate.
+/// The smallest programs that watch Pods: packages of their own, so that they have the libraries' default features.
+const PROGRAMS: [(Side, &str, &str); 2] = [
+    (Side::Ours, "Cargo.toml", "smallest-informer"),
+    (Side::KubeRuntime, "bench/peers/kube-runtime/Cargo.toml", "smallest-kube-runtime"),
+];
+
+/// Parts of the release profile, by the end of their variables' names.
+type Profile<'a> = &'a [(&'a str, &'a str)];
+
+/// As whoever ships a program asks for it.
+const WHOLE: Profile = &[("LTO", "fat"), ("CODEGEN_UNITS", "1")];
+
+/// As it is without a word in a manifest. Ours asks for lines in backtraces.
+const PLAIN: Profile = &[("DEBUG", "0")];
+
 pub(crate) fn program(bench: &mut Bench) -> Result {
     heading("bench: size of the smallest program");
-    let folder = build::target_folder()?.join("release");
-    run::run(&mut cargo(&["build", "--release", "--package", "informer-bench", "--example", "smallest"]))?;
-    let manifest = root().join("bench/peers/kube-runtime/Cargo.toml");
-    let mut peer =
-        cargo(&["build", "--release", "--locked", "--example", "smallest-peer", "--manifest-path"]);
-    run::run(peer.arg(manifest).arg("--target-dir").arg(build::target_folder()?))?;
-    for (side, name) in [(Side::Ours, "smallest"), (Side::KubeRuntime, "smallest-peer")] {
-        let path = folder.join("examples").join(name);
-        let stripped = folder.join(format!("{name}-stripped"));
-        run::run(Command::new("strip").arg("-o").arg(&stripped).arg(&path))?;
-        let bytes = fs::metadata(&stripped).map_err(|error| error.to_string())?.len();
-        add(
-            bench,
-            side,
-            "size.program",
-            "the smallest program, stripped",
-            Unit::Megabytes,
-            bytes as f64 / 1e6,
-        );
+    let folder = build::target_folder()?;
+    for (side, manifest, package) in PROGRAMS {
+        for (id, about, profile) in [
+            ("size.program", "the smallest program, stripped", PLAIN),
+            ("size.program-lto", "the same, with lto = \"fat\" and codegen-units = 1", WHOLE),
+        ] {
+            bench.check_stop()?;
+            build(manifest, &["--package", package], &folder, profile)?;
+            let size = stripped_megabytes(&folder, package)?;
+            add(bench, side, id, about, Unit::Megabytes, size);
+        }
     }
     Ok(())
 }
 
-/// One cold build of each in an empty folder, one after the other.
-pub(crate) fn build(bench: &mut Bench) -> Result {
+/// One build of each in an empty folder, one after the other.
+pub(crate) fn cold_build(bench: &mut Bench) -> Result {
     heading("bench: cold build");
-    let folder = build::target_folder()?.join("bench-cold");
-    let peer = root().join("bench/peers/kube-runtime/Cargo.toml");
-    let ours = root().join("bench/Cargo.toml");
-    for (side, manifest, example) in
-        [(Side::Ours, ours, "smallest"), (Side::KubeRuntime, peer, "smallest-peer")]
-    {
-        bench.check_stop()?;
-        remove(&folder)?;
-        let started = Instant::now();
-        let mut command = cargo(&["build", "--release", "--example", example, "--manifest-path"]);
-        run::run(command.arg(manifest).arg("--target-dir").arg(&folder))?;
-        let seconds = started.elapsed().as_secs_f64();
-        add(bench, side, "build.cold", "cold release build of the smallest program", Unit::Seconds, seconds);
+    let library = ["--package", "informer", "--features", "k8s-openapi/latest"];
+    let (id, about) = ("build.library", "cold release build of the library");
+    timed(bench, (Side::Ours, id, about), "Cargo.toml", &library)?;
+    let (id, about) = ("build.program", "cold release build of the smallest program");
+    for (side, manifest, package) in PROGRAMS {
+        timed(bench, (side, id, about), manifest, &["--package", package])?;
     }
+    Ok(())
+}
+
+fn timed(bench: &mut Bench, row: (Side, &str, &str), manifest: &str, what: &[&str]) -> Result {
+    bench.check_stop()?;
+    let folder = build::target_folder()?.join("bench-cold");
+    remove(&folder)?;
+    let started = Instant::now();
+    build(manifest, what, &folder, PLAIN)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let (side, id, about) = row;
+    add(bench, side, id, about, Unit::Seconds, seconds);
     remove(&folder)
+}
+
+fn build(manifest: &str, what: &[&str], folder: &Path, profile: Profile) -> Result {
+    let mut command = cargo(&["build", "--release", "--locked", "--manifest-path"]);
+    command.arg(root().join(manifest)).arg("--target-dir").arg(folder).args(what);
+    for (name, value) in profile {
+        command.env(format!("CARGO_PROFILE_RELEASE_{name}"), value);
+    }
+    run::run(&mut command)
+}
+
+fn stripped_megabytes(folder: &Path, package: &str) -> Result<f64> {
+    let path = folder.join("release").join(package);
+    let stripped = path.with_extension("stripped");
+    run::run(Command::new("strip").arg("-o").arg(&stripped).arg(&path))?;
+    let bytes = fs::metadata(&stripped).map_err(|error| error.to_string())?.len();
+    Ok(bytes as f64 / 1e6)
 }
 
 fn add(bench: &mut Bench, side: Side, id: &str, about: &str, unit: Unit, value: f64) {

@@ -168,10 +168,12 @@ fn write(writer: &mut TextsWriter, meta: &ObjectMeta<'_>) -> Result<(), WireErro
     write_map(writer, &meta.labels())?;
     write_owners(writer, meta)?;
     write_map(writer, &meta.annotations())?;
-    writer.number(meta.finalizers().count());
+    let (begin, mut count) = (writer.count(), 0);
     for finalizer in meta.finalizers() {
         writer.text(&finalizer?);
+        count += 1;
     }
+    writer.set_count(begin, count);
     writer.text(&meta.creation_timestamp()?.unwrap_or_default());
     writer.text(&meta.deletion_timestamp()?.unwrap_or_default());
     Ok(())

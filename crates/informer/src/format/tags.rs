@@ -77,19 +77,18 @@ impl fmt::Debug for Pairs<'_> {
 
 /// Writes labels or annotations as they stand in the object; they are sorted there, unless a server is peculiar.
 pub(super) fn write_map(writer: &mut TextsWriter, map: &StringMap<'_>) -> Result<(), WireError> {
-    let begin = writer.offset();
-    // One byte for the number of pairs, to be filled in; nearly always it is enough.
-    let count = map.clone().count();
-    writer.number(count);
+    let begin = writer.count();
     let mut last = None;
-    let mut sorted = true;
+    let (mut count, mut sorted) = (0, true);
     for pair in map.clone() {
         let (name, value) = pair?;
+        count += 1;
         sorted &= last.as_ref().is_none_or(|last| *last < name);
         writer.text(&name);
         writer.text(&value);
         last = Some(name);
     }
+    writer.set_count(begin, count);
     if !sorted {
         // Of a name that stands twice the last value counts.
         let pairs: BTreeMap<_, _> = map.clone().collect::<Result<_, _>>()?;
@@ -107,15 +106,17 @@ const CONTROLLER: usize = 1;
 const BLOCK_OWNER_DELETION: usize = 2;
 
 pub(super) fn write_owners(writer: &mut TextsWriter, meta: &ObjectMeta<'_>) -> Result<(), WireError> {
-    writer.number(meta.owner_references().count());
+    let (begin, mut count) = (writer.count(), 0);
     for owner in meta.owner_references() {
         let owner = owner?;
+        count += 1;
         for text in [&owner.api_version, &owner.kind, &owner.name, &owner.uid] {
             writer.text(text);
         }
         let block = if owner.block_owner_deletion { BLOCK_OWNER_DELETION } else { 0 };
         writer.number(if owner.controller { CONTROLLER | block } else { block });
     }
+    writer.set_count(begin, count);
     Ok(())
 }
 

@@ -33,14 +33,28 @@ impl TextsWriter {
         self.texts.push_str(text);
     }
 
+    /// A number that is not known before what follows it is written: 0 until [`set_count`](Self::set_count). Returns where it
+    /// stands.
+    pub(crate) fn count(&mut self) -> usize {
+        self.number(0);
+        self.texts.len() - 1
+    }
+
+    /// Sets the number at this place, to which nothing but 0 has been set.
+    pub(crate) fn set_count(&mut self, at: usize, count: usize) {
+        if count < usize::from(MORE) {
+            // One byte for another: nothing moves.
+            self.texts.replace_range(at..=at, char::from(count as u8).encode_utf8(&mut [0]));
+            return;
+        }
+        let mut number = Self::new(Vec::new());
+        number.number(count);
+        self.texts.replace_range(at..=at, &number.texts);
+    }
+
     /// What another writer has written.
     pub(crate) fn raw(&mut self, texts: &str) {
         self.texts.push_str(texts);
-    }
-
-    /// Where the next item will begin.
-    pub(crate) fn offset(&self) -> usize {
-        self.texts.len()
     }
 
     /// Forgets everything from this offset on.
@@ -118,5 +132,21 @@ mod tests {
             assert_eq!((reader.text(), reader.number()), (*text, number));
         }
         assert_eq!((reader.rest(), reader.text(), reader.number()), ("", "", 0));
+    }
+
+    #[test]
+    fn a_count_may_be_set_after_what_is_counted() {
+        for count in [0, 1, 63, 64, 5_000] {
+            let mut writer = TextsWriter::new(Vec::new());
+            writer.text("before");
+            let at = writer.count();
+            (0..count).for_each(|number| writer.text(&number.to_string()));
+            writer.set_count(at, count);
+            writer.text("after");
+            let mut reader = Texts::new(writer.as_str());
+            assert_eq!((reader.text(), reader.number()), ("before", count));
+            (0..count).for_each(|number| assert_eq!(reader.text(), number.to_string()));
+            assert_eq!((reader.text(), reader.rest()), ("after", ""));
+        }
     }
 }

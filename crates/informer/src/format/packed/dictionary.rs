@@ -14,7 +14,7 @@ use crate::raw_object::DecodeError;
 /// With a dictionary level 3 takes twice the time (13 µs for a Pod of 6 KB, against 6.5) for less than 1 % of the size.
 const LEVEL: i32 = 1;
 /// For objects of some kilobytes; twice that makes them no smaller.
-const DICTIONARY_BYTES: usize = 64 << 10;
+const DICTIONARY_BYTES: usize = 32 << 10;
 /// Idle contexts that are kept, each some 250 KB: as many as can be busy at once on all but the largest machines.
 const MAX_IDLE: usize = 8;
 /// A buffer that has grown beyond this is not kept.

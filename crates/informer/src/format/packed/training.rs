@@ -10,8 +10,8 @@ use super::stats::Counters;
 use crate::raw_object::DecodeError;
 
 /// A dictionary is trained on so many objects, or on fewer if they are this large together.
-const SAMPLES: usize = 256;
-const SAMPLES_BYTES: usize = 2 << 20;
+const SAMPLES: usize = 128;
+const SAMPLES_BYTES: usize = 1 << 20;
 /// Of a large object this much is a sample, so that it does not stand for all.
 const SAMPLE_BYTES: usize = 64 << 10;
 /// The last of so many samples are not trained on, but used to see whether training has helped.
@@ -22,7 +22,7 @@ const WINDOW: u32 = 4_096;
 const WORSE_PERCENT: u64 = 150;
 /// A new one is taken if it makes the samples smaller by a tenth at least.
 const BETTER_PERCENT: u64 = 90;
-/// Dictionaries that objects may still refer to; each takes some 90 KB. Past this there is no retraining until some are gone.
+/// Dictionaries that objects may still refer to; each takes some 60 KB. Past this there is no retraining until some are gone.
 const MAX_ALIVE: usize = 8;
 
 /// Compresses objects, and finds the dictionary to do it with.
@@ -80,7 +80,7 @@ impl Packer {
         }
     }
 
-    /// Compresses one object. Now and then the caller trains the first dictionary, which takes some 100 ms; the others are
+    /// Compresses one object. Now and then the caller trains the first dictionary, which takes some 50 ms; the others are
     /// trained by threads of their own.
     pub(super) fn pack(packer: &Arc<Self>, object: &[u8]) -> Result<PackedBytes, DecodeError> {
         if !packer.begun.load(Ordering::Acquire) {
