@@ -15,6 +15,12 @@ const PROGRAMS: [(Side, &str, &str); 2] = [
     (Side::KubeRuntime, "bench/peers/kube-runtime/Cargo.toml", "smallest-kube-runtime"),
 ];
 
+/// The libraries, with the same Kubernetes version.
+const LIBRARIES: [(Side, &str, &[&str]); 2] = [
+    (Side::Ours, "Cargo.toml", &["--package", "informer", "--features", "k8s-openapi/latest"]),
+    (Side::KubeRuntime, "bench/peers/kube-runtime/Cargo.toml", &["--package", "kube"]),
+];
+
 /// Parts of the release profile, by the end of their variables' names.
 type Profile<'a> = &'a [(&'a str, &'a str)];
 
@@ -44,26 +50,18 @@ pub(crate) fn program(bench: &mut Bench) -> Result {
 /// One build of each in an empty folder, one after the other.
 pub(crate) fn cold_build(bench: &mut Bench) -> Result {
     heading("bench: cold build");
-    let library = ["--package", "informer", "--features", "k8s-openapi/latest"];
-    let (id, about) = ("build.library", "cold release build of the library");
-    timed(bench, (Side::Ours, id, about), "Cargo.toml", &library)?;
-    let (id, about) = ("build.program", "cold release build of the smallest program");
-    for (side, manifest, package) in PROGRAMS {
-        timed(bench, (side, id, about), manifest, &["--package", package])?;
+    for (side, manifest, library) in LIBRARIES {
+        bench.check_stop()?;
+        let folder = build::target_folder()?.join("bench-cold");
+        remove(&folder)?;
+        let started = Instant::now();
+        build(manifest, library, &folder, PLAIN)?;
+        let seconds = started.elapsed().as_secs_f64();
+        let (id, about) = ("build.library", "cold release build of the library");
+        add(bench, side, id, about, Unit::Seconds, seconds);
+        remove(&folder)?;
     }
     Ok(())
-}
-
-fn timed(bench: &mut Bench, row: (Side, &str, &str), manifest: &str, what: &[&str]) -> Result {
-    bench.check_stop()?;
-    let folder = build::target_folder()?.join("bench-cold");
-    remove(&folder)?;
-    let started = Instant::now();
-    build(manifest, what, &folder, PLAIN)?;
-    let seconds = started.elapsed().as_secs_f64();
-    let (side, id, about) = row;
-    add(bench, side, id, about, Unit::Seconds, seconds);
-    remove(&folder)
 }
 
 fn build(manifest: &str, what: &[&str], folder: &Path, profile: Profile) -> Result {
