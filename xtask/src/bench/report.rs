@@ -146,3 +146,22 @@ fn said(program: &str, arguments: &[&str]) -> String {
         Err(_) => format!("no {program}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_is_a_section() {
+        let limits = fs::read_to_string(root().join("bench/LIMITS.md")).unwrap();
+        // As GitHub names a heading.
+        let name = |heading: &str| {
+            let kept = |char: char| char.is_alphanumeric() || char == ' ';
+            heading.to_lowercase().chars().filter(|&char| kept(char)).collect::<String>().replace(' ', "-")
+        };
+        let sections: Vec<_> = limits.lines().filter_map(|line| line.strip_prefix("## ")).map(name).collect();
+        for (id, _, limit) in TARGETS {
+            assert!(limit.is_empty() || sections.iter().any(|section| section == limit), "{id}: #{limit}");
+        }
+    }
+}

@@ -30,6 +30,7 @@ const WHOLE: Profile = &[("LTO", "fat"), ("CODEGEN_UNITS", "1")];
 /// As it is without a word in a manifest. Ours asks for lines in backtraces.
 const PLAIN: Profile = &[("DEBUG", "0")];
 
+/// Of each side, in both profiles.
 pub(crate) fn program(bench: &mut Bench) -> Result {
     heading("bench: size of the smallest program");
     let folder = build::target_folder()?;
