@@ -153,9 +153,9 @@ pub(crate) fn read(
 ) -> ListItem<Value> {
     let (uid, version) = (Uid::new(&uid_text(stored.uid)), ResourceVersion::from(stored.version));
     let known = stage.store.known(key.namespace(), key.name()).filter(|_| may_be_known);
-    if known.is_some_and(|known| known.uid == uid && known.version == version) {
+    if let Some(known) = known.filter(|known| known.uid == uid && known.version == version) {
         stage.load.count("unchanged items");
-        return ListItem::Unchanged(Identity { key: key.clone(), uid, version });
+        return ListItem::Unchanged(Arc::clone(known));
     }
     if !stored.decodable {
         stage.load.count("undecodable items");

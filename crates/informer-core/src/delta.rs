@@ -52,6 +52,13 @@ pub struct Identity {
     pub version: ResourceVersion,
 }
 
+impl Identity {
+    /// Who this object is.
+    pub fn of<V>(object: &Object<V>) -> Self {
+        Self { key: object.key.clone(), uid: object.uid.clone(), version: object.version.clone() }
+    }
+}
+
 /// An object's end.
 #[derive(Debug)]
 pub struct Deletion<V> {
@@ -94,15 +101,15 @@ pub struct Replacement<V> {
     pub complete: bool,
 }
 
-/// One item of a list.
+/// One item of a list. Small: a million of them wait until the last one is there.
 #[derive(Debug)]
 pub enum Entry<V> {
     /// A decoded object.
     Object(Item<V>),
-    /// The very version that is stored: it was not decoded again.
-    Unchanged(Identity),
+    /// This very object was stored when the item came: it was not decoded again.
+    Unchanged(Arc<Object<V>>),
     /// Present, but it cannot be decoded: what is stored, if anything, stays and is stale.
-    Undecodable(Identity),
+    Undecodable(Box<Identity>),
 }
 
 impl<V> Entry<V> {
@@ -110,7 +117,8 @@ impl<V> Entry<V> {
     pub fn key(&self) -> &ObjectKey {
         match self {
             Self::Object(item) => &item.object.key,
-            Self::Unchanged(identity) | Self::Undecodable(identity) => &identity.key,
+            Self::Unchanged(object) => &object.key,
+            Self::Undecodable(identity) => &identity.key,
         }
     }
 }

@@ -82,8 +82,8 @@ impl<V: Send + Sync + 'static> Decoder<V> {
     }
 
     fn identify(&self, bytes: &[u8], may_be_known: bool, scratch: &mut Scratch) -> ListItem<V> {
-        if may_be_known && let Some(identity) = self.known(bytes) {
-            return ListItem::Unchanged(identity);
+        if may_be_known && let Some(known) = self.known(bytes) {
+            return ListItem::Unchanged(known);
         }
         let meta = match ObjectMeta::scan(bytes) {
             Ok(meta) => meta,
@@ -115,8 +115,8 @@ impl<V: Send + Sync + 'static> Decoder<V> {
         }
     }
 
-    /// The object's identity, if this very version is stored: then nothing more is read of it, and nothing is allocated.
-    fn known(&self, bytes: &[u8]) -> Option<Identity> {
+    /// The stored object, if it is of this very version: then nothing more is read of the bytes, and nothing is allocated.
+    fn known(&self, bytes: &[u8]) -> Option<Arc<Object<V>>> {
         if self.store.read().is_empty() {
             return None;
         }
@@ -124,11 +124,7 @@ impl<V: Send + Sync + 'static> Decoder<V> {
         let store = self.store.read();
         let stored = store.known(&namespace, &name)?;
         let same = stored.uid == Uid::new(&uid) && stored.version == ResourceVersion::new(&resource_version);
-        same.then(|| Identity {
-            key: stored.key.clone(),
-            uid: stored.uid.clone(),
-            version: stored.version.clone(),
-        })
+        same.then(|| Arc::clone(stored))
     }
 
     /// Users' code runs here: what it panics with is an error of this object alone.

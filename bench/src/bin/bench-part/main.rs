@@ -163,10 +163,10 @@ fn indexer(operations: usize) {
     indexer.add_index();
     indexer.add_index();
     let added: Vec<Delta<u64>> = (0..OBJECTS).map(|number| Delta::Added(item(number, 1))).collect();
-    indexer.apply(&added, ApplyOptions::default());
+    indexer.apply(added, ApplyOptions::default());
     let updates: Vec<Vec<_>> =
         updates.into_iter().map(|batch| batch.into_iter().map(Delta::Updated).collect()).collect();
-    for batch in updates.iter().take(operations.div_ceil(BATCH)) {
+    for batch in updates.into_iter().take(operations.div_ceil(BATCH)) {
         black_box(indexer.apply(batch, ApplyOptions::default()));
     }
 }

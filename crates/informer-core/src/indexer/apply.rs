@@ -1,6 +1,5 @@
 //! How deltas become contents and notifications.
 
-use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::mem;
 use std::sync::Arc;
@@ -10,7 +9,8 @@ use hashbrown::hash_table::Entry as TableEntry;
 
 use super::{Indexer, Retired, hash_key};
 use crate::{
-    Deletion, Delta, Entry, Identity, Item, LastState, Notification, ObjectKey, Replacement, ResourceVersion,
+    Deletion, Delta, Entry, Identity, Item, LastState, Notification, Object, ObjectKey, Replacement,
+    ResourceVersion,
 };
 
 /// Choices about how deltas are applied.
@@ -40,8 +40,7 @@ enum Direction {
 }
 
 impl<V> Indexer<V> {
-    /// Applies deltas in order and says what handlers are to be told, in order. By value or by reference, so that
-    /// two copies of a store can be fed from one batch.
+    /// Applies deltas in order and says what handlers are to be told, in order.
     ///
     /// - *Added, Updated, Replaced*: the delta's name does not matter. What is absent is added. The stored version
     ///   again is nothing (it clears a stale mark); a version that is older than the stored one of the same uid is
@@ -58,47 +57,48 @@ impl<V> Indexer<V> {
     /// - *Bookmark*: the store's version advances, as it does with every change.
     ///
     /// The store's version never goes back while versions can be compared, but with a list.
-    pub fn apply<D: Borrow<Delta<V>>>(
+    pub fn apply(
         &mut self,
-        deltas: impl IntoIterator<Item = D>,
+        deltas: impl IntoIterator<Item = Delta<V>>,
         options: ApplyOptions,
     ) -> Vec<Notification<V>> {
         self.apply_and_retire(deltas, options).0
     }
 
     /// The same, and hands out what the store no longer needs, for whoever holds a lock to drop after it.
-    pub fn apply_and_retire<D: Borrow<Delta<V>>>(
+    pub fn apply_and_retire(
         &mut self,
-        deltas: impl IntoIterator<Item = D>,
+        deltas: impl IntoIterator<Item = Delta<V>>,
         options: ApplyOptions,
     ) -> (Vec<Notification<V>>, Retired<V>) {
         let deltas = deltas.into_iter();
         let mut told = Vec::with_capacity(deltas.size_hint().0);
         for delta in deltas {
-            self.apply_one(delta.borrow(), options, &mut told);
+            self.apply_one(delta, options, &mut told);
         }
         (told, mem::take(&mut self.retired))
     }
 
-    fn apply_one(&mut self, delta: &Delta<V>, options: ApplyOptions, told: &mut Vec<Notification<V>>) {
+    fn apply_one(&mut self, delta: Delta<V>, options: ApplyOptions, told: &mut Vec<Notification<V>>) {
         match delta {
             Delta::Added(item) | Delta::Updated(item) | Delta::Replaced(item) => {
+                let version = item.object.version.clone();
                 self.upsert(item, Direction::Forward, options, told);
-                self.advance(&item.object.version);
+                self.advance(&version);
             }
             Delta::Deleted(deletion) => {
-                self.delete(deletion, told);
+                self.delete(&deletion, told);
                 self.advance(&deletion.identity.version);
             }
             Delta::ReplacedAll(replacement) => self.replace_all(replacement, options, told),
             Delta::Undecodable(identity) => {
-                self.mark_undecodable(identity, Direction::Forward);
+                self.mark_undecodable(&identity, Direction::Forward);
                 self.advance(&identity.version);
             }
-            Delta::Bookmark(version) => self.advance(version),
+            Delta::Bookmark(version) => self.advance(&version),
             Delta::Sync(key) => {
                 told.extend(
-                    self.by_key(key).map(|object| Notification::Resync { object: Arc::clone(object) }),
+                    self.by_key(&key).map(|object| Notification::Resync { object: Arc::clone(object) }),
                 );
             }
             Delta::SyncAll => {
@@ -109,16 +109,16 @@ impl<V> Indexer<V> {
 
     fn upsert(
         &mut self,
-        item: &Item<V>,
+        item: Item<V>,
         direction: Direction,
         options: ApplyOptions,
         told: &mut Vec<Notification<V>>,
     ) {
-        let new = &item.object;
-        let added = Notification::Added { object: Arc::clone(new), in_initial_list: options.in_initial_list };
+        let new = item.object;
+        let added = |object| Notification::Added { object, in_initial_list: options.in_initial_list };
         let Some(slot) = self.find(new.key.namespace(), new.key.name()) else {
-            self.insert(Arc::clone(new), &item.index_values);
-            told.push(added);
+            self.insert(Arc::clone(&new), &item.index_values);
+            told.push(added(new));
             return;
         };
         let old = self.slab.object(slot);
@@ -133,12 +133,12 @@ impl<V> Indexer<V> {
         if same_uid && repeated {
             return;
         }
-        let old = self.replace(slot, Arc::clone(new), &item.index_values);
+        let old = self.replace(slot, Arc::clone(&new), &item.index_values);
         if same_uid || !options.split_recreated {
-            told.push(Notification::Updated { old, new: Arc::clone(new) });
+            told.push(Notification::Updated { old, new });
         } else {
             told.push(Notification::Deleted { key: old.key.clone(), last_state: LastState::Stale(old) });
-            told.push(added);
+            told.push(added(new));
         }
     }
 
@@ -159,7 +159,7 @@ impl<V> Indexer<V> {
 
     fn replace_all(
         &mut self,
-        replacement: &Replacement<V>,
+        replacement: Replacement<V>,
         options: ApplyOptions,
         told: &mut Vec<Notification<V>>,
     ) {
@@ -174,12 +174,16 @@ impl<V> Indexer<V> {
                 told.push(Notification::Deleted { key, last_state: LastState::Stale(self.remove(slot)) });
             }
         }
-        for (entry, superseded) in replacement.entries.iter().zip(listed.superseded) {
+        if !self.synced {
+            told.reserve_exact(replacement.entries.len() + 1);
+        }
+        // Each goes as soon as it is stored: what it carries for the indices would take as much room as they do.
+        for (entry, superseded) in replacement.entries.into_iter().zip(listed.superseded) {
             match entry {
                 _ if superseded => {}
                 Entry::Object(item) => self.upsert(item, Direction::Any, options, told),
-                Entry::Unchanged(identity) => self.confirm(identity),
-                Entry::Undecodable(identity) => self.mark_undecodable(identity, Direction::Any),
+                Entry::Unchanged(object) => self.confirm(&object),
+                Entry::Undecodable(identity) => self.mark_undecodable(&identity, Direction::Any),
             }
         }
         self.version = replacement.version.clone();
@@ -237,10 +241,10 @@ impl<V> Indexer<V> {
     }
 
     /// The list says that this very version is still there.
-    fn confirm(&mut self, identity: &Identity) {
-        if let Some(slot) = self.find(identity.key.namespace(), identity.key.name()) {
+    fn confirm(&mut self, listed: &Object<V>) {
+        if let Some(slot) = self.find(listed.key.namespace(), listed.key.name()) {
             let stored = self.slab.object(slot);
-            let same = stored.uid == identity.uid && is_same_version(&stored.version, &identity.version);
+            let same = stored.uid == listed.uid && is_same_version(&stored.version, &listed.version);
             // Another version came between the comparison and now. Its mark makes the next list decode it again.
             self.slab.set_stale(slot, !same);
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Delta, Identity, Item, Mono, ObjectKey, ResourceVersion};
+use crate::{Delta, Identity, Item, Mono, Object, ObjectKey, ResourceVersion};
 
 /// Names one request, so that what arrives late for an abandoned one is recognised and dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -98,8 +98,8 @@ pub enum Input<V> {
 pub enum ListItem<V> {
     /// A decoded object.
     Decoded(Item<V>),
-    /// Uid and version are those of the stored object: it was not decoded again.
-    Unchanged(Identity),
+    /// Uid and version are those of this stored object: it was not decoded again.
+    Unchanged(Arc<Object<V>>),
     /// It could be identified but not decoded.
     Undecodable(Identity, Arc<str>),
     /// It could not even be identified. The text says why, free of the object's values.

@@ -1,6 +1,7 @@
 //! The list / watch / relist machine, and what it says and hears.
 
 mod health;
+mod initial_events;
 mod io;
 mod list;
 mod machine;

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use hashbrown::HashMap;
-
+use super::initial_events::InitialEvents;
 use super::io::{ListItem, RequestId};
-use crate::{Entry, Identity, Mono, ObjectKey, ResourceVersion};
+use crate::{Entry, Mono, ResourceVersion};
 
 /// What a reflector is doing.
 pub(super) enum State<V> {
@@ -103,82 +102,6 @@ impl<V> List<V> {
     }
 }
 
-/// The beginning of a WatchList, up to its end bookmark.
-pub(super) struct InitialEvents<V> {
-    /// The version asked for.
-    pub(super) version: Option<ResourceVersion>,
-    /// In order of arrival; a deleted one leaves a hole.
-    slots: Vec<Option<Slot<V>>>,
-    by_key: HashMap<ObjectKey, usize>,
-    /// False once an item could not be identified.
-    pub(super) complete: bool,
-    /// When the last key not seen before came.
-    pub(super) new_key_at: Mono,
-    /// When the first event came that is no part of the initial ones.
-    pub(super) live_event_at: Option<Mono>,
-}
-
-struct Slot<V> {
-    entry: Entry<V>,
-    /// A newer version than `entry`, which could not be decoded.
-    undecodable: Option<Identity>,
-}
-
-impl<V> InitialEvents<V> {
-    pub(super) fn new(version: Option<ResourceVersion>, now: Mono) -> Self {
-        Self {
-            version,
-            slots: Vec::new(),
-            by_key: HashMap::new(),
-            complete: true,
-            new_key_at: now,
-            live_event_at: None,
-        }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.by_key.len()
-    }
-
-    /// Takes an object in, in place of what is known of its key.
-    pub(super) fn put(&mut self, entry: Entry<V>, now: Mono) {
-        let slot = self.by_key.get(entry.key()).and_then(|&position| self.slots[position].as_mut());
-        match (slot, entry) {
-            (Some(slot), Entry::Undecodable(identity)) if matches!(slot.entry, Entry::Object(_)) => {
-                // The older state is in hand: better that, marked stale, than nothing.
-                slot.undecodable = Some(identity);
-            }
-            (Some(slot), entry) => *slot = Slot { entry, undecodable: None },
-            (None, entry) => {
-                self.by_key.insert(entry.key().clone(), self.slots.len());
-                self.slots.push(Some(Slot { entry, undecodable: None }));
-                self.new_key_at = now;
-            }
-        }
-    }
-
-    pub(super) fn remove(&mut self, key: &ObjectKey) {
-        if let Some(position) = self.by_key.remove(key) {
-            self.slots[position] = None;
-        }
-    }
-
-    /// The entries in order of arrival, and the versions among them that could not be decoded.
-    pub(super) fn finish(self) -> (Vec<Entry<V>>, Vec<Identity>) {
-        let mut undecodable = Vec::new();
-        let entries = self
-            .slots
-            .into_iter()
-            .flatten()
-            .map(|slot| {
-                undecodable.extend(slot.undecodable);
-                slot.entry
-            })
-            .collect();
-        (entries, undecodable)
-    }
-}
-
 /// A live watch.
 pub(super) struct Watch {
     /// Started from no version or `"0"`: until the first event that is not ADDED, events are the collection as it
@@ -218,8 +141,8 @@ impl Age {
 pub(super) fn entry_of<V>(item: ListItem<V>) -> Result<Entry<V>, std::sync::Arc<str>> {
     match item {
         ListItem::Decoded(item) => Ok(Entry::Object(item)),
-        ListItem::Unchanged(identity) => Ok(Entry::Unchanged(identity)),
-        ListItem::Undecodable(identity, _) => Ok(Entry::Undecodable(identity)),
+        ListItem::Unchanged(object) => Ok(Entry::Unchanged(object)),
+        ListItem::Undecodable(identity, _) => Ok(Entry::Undecodable(Box::new(identity))),
         ListItem::Unreadable(reason) => Err(reason),
     }
 }

@@ -62,12 +62,9 @@ impl<V> Reflector<V> {
 
     fn change(&mut self, now: Now, change: Change, item: ListItem<V>) {
         let identity = match &item {
-            ListItem::Decoded(item) => Identity {
-                key: item.object.key.clone(),
-                uid: item.object.uid.clone(),
-                version: item.object.version.clone(),
-            },
-            ListItem::Unchanged(identity) | ListItem::Undecodable(identity, _) => identity.clone(),
+            ListItem::Decoded(item) => Identity::of(&item.object),
+            ListItem::Unchanged(object) => Identity::of(object),
+            ListItem::Undecodable(identity, _) => identity.clone(),
             ListItem::Unreadable(reason) => {
                 self.tell(Trouble::Unreadable { reason: Arc::clone(reason) });
                 return self.lose_version(now, "a change of an unknown object");

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::initial_events::InitialEvents;
 use super::io::{Failure, FailureKind, ListItem, Request, RequestKind, Trouble, WatchEvent, WatchRequest};
 use super::machine::{Reflector, SHORT_WATCH, failure};
-use super::state::{Age, Flight, InitialEvents, Next, State, Watch, entry_of};
+use super::state::{Age, Flight, Next, State, Watch, entry_of};
 use crate::{Delta, Mono, Now, ResourceVersion};
 
 /// How long a WatchList may go without a new key, or go on after its first live event.
@@ -28,7 +29,10 @@ impl<V> Reflector<V> {
         let timeout = self.options.draw_watch_timeout(&mut self.rng);
         let request = WatchRequest { version: version.clone(), timeout, initial_events: true };
         let flight = self.send(now, Request::Watch(request));
-        self.state = State::WatchListing { flight, initial: InitialEvents::new(version, now.mono) };
+        // As random as the next draw, which it does not use up: what else is drawn stays the same.
+        let hash_seed = self.rng.clone().next_u64();
+        let initial = InitialEvents::new(version, now.mono, hash_seed);
+        self.state = State::WatchListing { flight, initial };
     }
 
     /// When this WatchList counts as one that will never end its initial events.

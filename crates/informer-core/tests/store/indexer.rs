@@ -277,16 +277,6 @@ fn snapshot_stays_as_it_was() {
 }
 
 #[test]
-fn two_copies_are_fed_from_one_batch() {
-    let (mut left, mut right) = (Indexer::new(1), Indexer::new(2));
-    let batch = [added("x", 1), updated("x", 2), added("y", 3)];
-    let told = left.apply(&batch, ApplyOptions::default());
-    right.apply(&batch, ApplyOptions::default());
-    assert_eq!(short(&told), "A1 U2 A3");
-    assert!(left.iter().zip(right.iter()).all(|(left, right)| Arc::ptr_eq(left, right)));
-}
-
-#[test]
 fn debug_output_shows_no_value() {
     let mut store = Indexer::new(1);
     let secret = informer_core::Object {

@@ -146,7 +146,8 @@ impl NaiveStore {
             }
             match entry {
                 Entry::Object(item) => told.extend(self.put(item, true, options)),
-                Entry::Unchanged(identity) | Entry::Undecodable(identity) => self.keep(identity),
+                Entry::Unchanged(object) => self.keep(&Identity::of(object)),
+                Entry::Undecodable(identity) => self.keep(identity),
             }
         }
         self.version = list.version.clone();

@@ -169,11 +169,11 @@ impl Bench {
                             self.store.insert(key, item.object.version.to_string());
                         }
                         Entry::Undecodable(_) => self.mark_stale(&key),
-                        Entry::Unchanged(identity) => {
+                        Entry::Unchanged(object) => {
                             let stored = self.store.get(&key).map(|version| version.replace('~', ""));
                             assert_eq!(
                                 stored,
-                                Some(identity.version.to_string()),
+                                Some(object.version.to_string()),
                                 "unchanged is what is stored"
                             );
                         }

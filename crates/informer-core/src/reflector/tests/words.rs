@@ -20,14 +20,15 @@ pub(super) fn identity(text: &str) -> Identity {
 pub(super) fn item(text: &str) -> ListItem<u64> {
     match text.split_at(1) {
         ("~", rest) => ListItem::Undecodable(identity(rest), "bad field".into()),
-        ("=", rest) => ListItem::Unchanged(identity(rest)),
+        ("=", rest) => ListItem::Unchanged(object(rest)),
         ("!", _) => ListItem::Unreadable("no name".into()),
-        _ => {
-            let Identity { key, uid, version } = identity(text);
-            let object = Arc::new(Object { key, uid, version, value: Arc::new(0) });
-            ListItem::Decoded(Item { object, index_values: Box::default() })
-        }
+        _ => ListItem::Decoded(Item { object: object(text), index_values: Box::default() }),
     }
+}
+
+fn object(text: &str) -> Arc<Object<u64>> {
+    let Identity { key, uid, version } = identity(text);
+    Arc::new(Object { key, uid, version, value: Arc::new(0) })
 }
 
 pub(super) fn items(text: &str) -> Vec<ListItem<u64>> {
@@ -99,7 +100,7 @@ pub(super) fn say_delta(delta: &Delta<u64>) -> String {
                 .iter()
                 .map(|entry| match entry {
                     Entry::Object(item) => say_item(item),
-                    Entry::Unchanged(identity) => format!("={}", say_identity(identity)),
+                    Entry::Unchanged(object) => format!("={}", say_identity(&Identity::of(object))),
                     Entry::Undecodable(identity) => format!("~{}", say_identity(identity)),
                 })
                 .collect();
