@@ -140,7 +140,8 @@ impl<V: Send + Sync + 'static> Reader<V> {
             raw: Vec::new(),
             raw_bytes: 0,
             decoding: VecDeque::new(),
-            max_decoding: std::thread::available_parallelism().map_or(1, usize::from),
+            // Not what the system has: asking it reads three files, with each request.
+            max_decoding: tokio::runtime::Handle::current().metrics().num_workers(),
             end: None,
         }
     }
