@@ -78,6 +78,9 @@ func (s *subject) answer(words []string) answer {
 	case "get":
 		s.prepare()
 		return s.reads.get(number(1), time.Duration(number(2))*time.Millisecond)
+	case "look":
+		s.prepare()
+		return s.reads.look(number(1))
 	case "namespace":
 		s.prepare()
 		return s.reads.namespace(number(1))

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 )
@@ -66,6 +67,19 @@ func (r *reads) get(readers int, limit time.Duration) answer {
 	isOver.Store(true)
 	group.Wait()
 	return answer{"iterations": found.Load(), "read_ns": time.Since(started).Nanoseconds()}
+}
+
+// Gets by key, and looks at what it got.
+func (r *reads) look(iterations int) answer {
+	bytes := 0
+	for at := range iterations {
+		if found, exists, _ := r.indexer.GetByKey(r.keys[at%len(r.keys)]); exists {
+			object, err := meta.Accessor(found)
+			check(err)
+			bytes += len(object.GetLabels()[label])
+		}
+	}
+	return answer{"iterations": iterations, "bytes": bytes}
 }
 
 func (r *reads) namespace(iterations int) answer {

@@ -257,6 +257,7 @@ impl Client {
             ("namespace", format!("list one namespace of {}", plan.in_namespace)),
             ("label", "list by a label".to_owned()),
             ("select", "list by a label within a namespace".to_owned()),
+            ("look", "get by key, and read a label".to_owned()),
         ] {
             let once = self.read(what, 10)?;
             let iterations = (READS.as_secs_f64() / once.as_secs_f64()).clamp(10.0, 200_000.0) as u32;

@@ -75,6 +75,13 @@ impl<K: Cached> Reads<K> {
         found
     }
 
+    /// Gets by key, and looks at what it got.
+    pub(crate) fn look(&self, iterations: usize) -> Value {
+        let objects = self.keys.iter().cycle().take(iterations).filter_map(|key| self.store.get(key));
+        let bytes: usize = objects.filter_map(|object| Some(label(&*object)?.len())).sum();
+        json!({"iterations": iterations, "bytes": bytes})
+    }
+
     pub(crate) fn namespaces(&self, iterations: usize) -> Value {
         let namespaces = self.namespaces.iter().cycle().take(iterations);
         let objects: usize =

@@ -144,6 +144,7 @@ impl<K: Cached> Subject<K> {
                     ("get", [readers, milliseconds]) => {
                         reads.get(readers.parse()?, Duration::from_millis(milliseconds.parse()?))
                     }
+                    ("look", [iterations]) => Ok(reads.look(iterations.parse()?)),
                     ("namespace", [iterations]) => Ok(reads.namespaces(iterations.parse()?)),
                     ("label", [iterations]) => Ok(reads.labels(iterations.parse()?)),
                     ("select", [iterations]) => Ok(reads.select(iterations.parse()?)),

@@ -42,26 +42,31 @@ pub(crate) async fn run(arguments: &Arguments, client: Client) -> Result {
     match arguments.format {
         FormatName::Typed => {
             let label = |pod: &Pod| pod.metadata.labels.as_ref()?.get(LABEL).cloned();
-            Subject::new(arguments, pods, Typed::<Pod>::new, label)?.obey().await
+            let length = |pod: &Pod| Some(pod.metadata.labels.as_ref()?.get(LABEL)?.len());
+            Subject::new(arguments, pods, Typed::<Pod>::new, label, length)?.obey().await
         }
         FormatName::Metadata => {
             let label = |metadata: &Metadata| metadata.labels().get(LABEL).map(str::to_owned);
-            Subject::new(arguments, pods.metadata_only(true), || MetadataOnly, label)?.obey().await
+            let length = |metadata: &Metadata| metadata.labels().get(LABEL).map(str::len);
+            Subject::new(arguments, pods.metadata_only(true), || MetadataOnly, label, length)?.obey().await
         }
         FormatName::Projection => {
             let label = |pod: &Projected<PodPlace>| pod.labels().get(LABEL).map(str::to_owned);
-            Subject::new(arguments, pods, Projection::<Pod, PodPlace>::new, label)?.obey().await
+            let length = |pod: &Projected<PodPlace>| pod.labels().get(LABEL).map(str::len);
+            Subject::new(arguments, pods, Projection::<Pod, PodPlace>::new, label, length)?.obey().await
         }
         FormatName::Packed => {
             let label = |pod: &PackedObject<Pod>| pod.labels().get(LABEL).map(str::to_owned);
-            Subject::new(arguments, pods, Packed::<Pod>::new, label)?.obey().await
+            let length = |pod: &PackedObject<Pod>| pod.labels().get(LABEL).map(str::len);
+            Subject::new(arguments, pods, Packed::<Pod>::new, label, length)?.obey().await
         }
         FormatName::Dynamic => {
             let kind = GroupVersionKind::gvk("bench.example.dev", "v1", "Widget");
             let resource = ApiResource::from_gvk(&kind);
             let label = |object: &DynamicObject| object.metadata.labels.as_ref()?.get(LABEL).cloned();
+            let length = |object: &DynamicObject| Some(object.metadata.labels.as_ref()?.get(LABEL)?.len());
             let widgets = ResourceListWatch::new(client, &resource);
-            Subject::new(arguments, widgets, || Dynamic::new(&resource), label)?.obey().await
+            Subject::new(arguments, widgets, || Dynamic::new(&resource), label, length)?.obey().await
         }
     }
 }

@@ -18,6 +18,7 @@ pub(crate) struct Reads<V> {
     store: Store<V>,
     lister: Lister<V>,
     by_label: Index<V>,
+    label_length: fn(&V) -> Option<usize>,
     /// In an order that no cache of the processor foresees.
     keys: Vec<ObjectKey>,
     namespaces: Vec<String>,
@@ -25,7 +26,11 @@ pub(crate) struct Reads<V> {
 }
 
 impl<V: Send + Sync + 'static> Reads<V> {
-    pub(crate) fn new(informer: &SharedInformer<V>, by_label: &Index<V>) -> Self {
+    pub(crate) fn new(
+        informer: &SharedInformer<V>,
+        by_label: &Index<V>,
+        label_length: fn(&V) -> Option<usize>,
+    ) -> Self {
         let keys = informer.store().keys();
         let mut namespaces: Vec<_> = keys.iter().map(|key| key.namespace().to_owned()).collect();
         namespaces.dedup();
@@ -36,7 +41,7 @@ impl<V: Send + Sync + 'static> Reads<V> {
         let own = |key: &ObjectKey| ObjectKey::new(key.namespace(), key.name());
         let keys = (0..keys.len()).map(|at| own(&keys[at * stride % keys.len()])).collect();
         let (store, lister) = (informer.store(), informer.lister());
-        Self { store, lister, by_label: by_label.clone(), keys, namespaces, labels }
+        Self { store, lister, by_label: by_label.clone(), label_length, keys, namespaces, labels }
     }
 
     /// Gets by key on some threads for some time.
@@ -70,6 +75,13 @@ impl<V: Send + Sync + 'static> Reads<V> {
             found += keys.by_ref().take(BATCH).filter(|key| store.get(key).is_some()).count() as u64;
         }
         found
+    }
+
+    /// Gets by key, and looks at what it got: the object's memory is no warmer than the key's.
+    pub(crate) fn look(&self, iterations: usize) -> Value {
+        let objects = self.keys.iter().cycle().take(iterations).filter_map(|key| self.store.get(key));
+        let bytes: usize = objects.filter_map(|object| (self.label_length)(&object.value)).sum();
+        json!({"iterations": iterations, "bytes": bytes})
     }
 
     pub(crate) fn namespaces(&self, iterations: usize) -> Value {

@@ -20,6 +20,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 pub(crate) struct Subject<V: Send + Sync + 'static> {
     informers: Vec<SharedInformer<V>>,
     by_label: Index<V>,
+    label_length: fn(&V) -> Option<usize>,
     handlers: Vec<(Registration<V>, Arc<Seen>)>,
     reads: Option<Reads<V>>,
 }
@@ -30,6 +31,7 @@ impl<V: Send + Sync + 'static> Subject<V> {
         list_watch: ResourceListWatch,
         format: impl Fn() -> F,
         label: fn(&V) -> Option<String>,
+        label_length: fn(&V) -> Option<usize>,
     ) -> Result<Self> {
         let mut informers = Vec::new();
         let mut handlers = Vec::new();
@@ -47,7 +49,7 @@ impl<V: Send + Sync + 'static> Subject<V> {
             informers.push(informer);
         }
         let by_label = informers.first().ok_or("no informer")?.add_index("label", label);
-        Ok(Self { informers, by_label, handlers, reads: None })
+        Ok(Self { informers, by_label, label_length, handlers, reads: None })
     }
 
     pub(crate) async fn obey(mut self) -> Result {
@@ -74,13 +76,15 @@ impl<V: Send + Sync + 'static> Subject<V> {
                 Ok(json!({"told": self.told()}))
             }
             [what, ..] => {
-                let (informer, by_label) = (&self.informers[0], &self.by_label);
-                let reads = self.reads.get_or_insert_with(|| Reads::new(informer, by_label));
+                let (informer, by_label, label_length) =
+                    (&self.informers[0], &self.by_label, self.label_length);
+                let reads = self.reads.get_or_insert_with(|| Reads::new(informer, by_label, label_length));
                 match (what, &words[1..]) {
                     ("prepare", []) => Ok(json!({})),
                     ("get", [readers, milliseconds]) => {
                         reads.get(readers.parse()?, Duration::from_millis(milliseconds.parse()?))
                     }
+                    ("look", [iterations]) => Ok(reads.look(iterations.parse()?)),
                     ("namespace", [iterations]) => Ok(reads.namespaces(iterations.parse()?)),
                     ("label", [iterations]) => Ok(reads.labels(iterations.parse()?)),
                     ("select", [iterations]) => reads.select(iterations.parse()?),
