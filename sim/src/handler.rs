@@ -11,7 +11,7 @@ use crate::mutant::Mutant;
 use crate::plan::HandlerPlan;
 use crate::value::Value;
 
-pub(crate) type Batch = Arc<[Notification<Value>]>;
+pub(crate) type Batch = informer_core::Batch<Value>;
 
 /// A handler as the shell has it, with a view that judges.
 pub(crate) struct Handler {

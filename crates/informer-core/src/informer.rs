@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::held_list::HeldList;
 use crate::reflector::{Input, Output, Phase, Reflector, ReflectorOptions, Request, RequestId, Trouble};
 use crate::{
-    ApplyOptions, Delta, DeltaFifo, Entry, Indexer, Item, Mono, Notification, Now, ResourceVersion, Retired,
-    Rng,
+    ApplyOptions, Batch, Delta, DeltaFifo, Entry, Indexer, Item, Mono, Notification, Now, ResourceVersion,
+    Retired, Rng,
 };
 
 /// Names one handler of one informer; never used twice.
@@ -34,7 +34,7 @@ pub enum InformerOutput<V> {
     /// A handler's replay is due: call [`Informer::resync`] with the store locked for reading.
     Resync,
     /// Append the batch to the backlog of each of these handlers.
-    Deliver(Arc<[Notification<V>]>, Vec<HandlerId>),
+    Deliver(Batch<V>, Vec<HandlerId>),
     /// Tell people; the position is the scope's.
     Trouble(usize, Trouble),
     /// Nothing to do until this time or the next input.
@@ -211,7 +211,7 @@ impl<V> Informer<V> {
         self.synced = store.has_synced();
         if !notifications.is_empty() {
             let everybody = self.handlers.iter().map(|handler| handler.id).collect();
-            self.outputs.push_back(InformerOutput::Deliver(notifications.into(), everybody));
+            self.outputs.push_back(InformerOutput::Deliver(Arc::new(notifications), everybody));
         }
         retired
     }
@@ -225,7 +225,7 @@ impl<V> Informer<V> {
         now: Now,
         store: &Indexer<V>,
         resync: Option<Duration>,
-    ) -> (HandlerId, Arc<[Notification<V>]>) {
+    ) -> (HandlerId, Batch<V>) {
         let id = HandlerId(self.next_handler);
         self.next_handler += 1;
         let resync = resync.filter(|period| !period.is_zero()).map(|period| {
@@ -291,7 +291,7 @@ impl<V> Informer<V> {
         if !due.is_empty() && store.has_synced() {
             let batch =
                 store.iter().map(|object| Notification::Resync { object: Arc::clone(object) }).collect();
-            self.outputs.push_back(InformerOutput::Deliver(batch, due));
+            self.outputs.push_back(InformerOutput::Deliver(Arc::new(batch), due));
         }
     }
 
@@ -367,14 +367,16 @@ impl<V> Informer<V> {
 }
 
 /// Everything stored, as the first batch of a handler that comes late.
-fn initial_batch<V>(store: &Indexer<V>) -> Arc<[Notification<V>]> {
+fn initial_batch<V>(store: &Indexer<V>) -> Batch<V> {
     if !store.has_synced() {
-        return Arc::new([]);
+        return Batch::default();
     }
     let mut objects: Vec<_> = store.iter().cloned().collect();
     objects.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-    let added = objects.into_iter().map(|object| Notification::Added { object, in_initial_list: true });
-    added.chain([Notification::Synced { version: store.version().clone() }]).collect()
+    let mut batch = Vec::with_capacity(objects.len() + 1);
+    batch.extend(objects.into_iter().map(|object| Notification::Added { object, in_initial_list: true }));
+    batch.push(Notification::Synced { version: store.version().clone() });
+    Arc::new(batch)
 }
 
 fn note_version<V>(version: &mut Option<ResourceVersion>, delta: &Delta<V>) {

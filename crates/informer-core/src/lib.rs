@@ -39,7 +39,7 @@ pub use event_correlator::{
 pub use expectations::{Expectation, Expectations};
 pub use indexer::{ApplyOptions, IndexId, Indexer, Listed, ListedIntoIter, Retired, Snapshot};
 pub use informer::{HandlerId, Informer, InformerOptions, InformerOutput, MIN_RESYNC};
-pub use notification::{LastState, Notification};
+pub use notification::{Batch, LastState, Notification};
 pub use object::{IndexValues, Item, KeyParseError, Object, ObjectKey, ResourceVersion, Uid};
 pub use rng::Rng;
 pub use selector::{Selector, SelectorParseError, SelectorParseErrorKind};

@@ -5,6 +5,10 @@ use std::sync::Arc;
 
 use crate::{Object, ObjectKey, ResourceVersion};
 
+/// Notifications that came of one write of the store, shared by all who are told.
+// Not a slice: to share one of those, everything is copied, and a first list may be of a million objects.
+pub type Batch<V> = Arc<Vec<Notification<V>>>;
+
 /// One thing that happened to the store, as a handler hears of it.
 ///
 /// Per handler, notifications of one object arrive in the order in which the server made the changes, always after the

@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use informer_core::Notification;
+use informer_core::{Batch, Notification};
 
 use crate::event_handler::EventHandler;
-use crate::listener::{Batch, Listener, Next};
+use crate::listener::{Listener, Next};
 use crate::trouble::is_news;
 use crate::watchdog::{self, Watched};
 

@@ -142,7 +142,7 @@ pub use informer_core::{
     TokenBucket, WithMaxWait, WorkQueueCounters, WorkQueueMetrics, WorkQueueTimings,
 };
 pub use informer_core::{
-    ApplyOptions, BackoffOptions, Deletion, Delta, DeltaFifo, Entry, Identity, IndexId, Indexer, Item,
+    ApplyOptions, BackoffOptions, Batch, Deletion, Delta, DeltaFifo, Entry, Identity, IndexId, Indexer, Item,
     LastState, Listed, ListedIntoIter, Notification, Object, ObjectKey, Overflow, Replacement,
     ResourceVersion, Retired, Selector, SelectorParseError, Snapshot, Uid,
 };
@@ -155,7 +155,7 @@ pub use leader_election::{
     Leadership, NotRenewed, Outcome,
 };
 pub use list_watch::{BoxError, ByteBody, ListWatch, RequestOptions, ResourceListWatch, list_watch_fn};
-pub use listener::{Batch, ListenerStats};
+pub use listener::ListenerStats;
 pub use lister::Lister;
 #[cfg(feature = "metrics")]
 pub use metrics::{Metrics, MetricsError, MetricsServer, MetricsServerBuilder, ServeError};

@@ -4,14 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use informer_core::{Backlog, BacklogOptions, Notification, Overflow};
+use informer_core::{Backlog, BacklogOptions, Batch, Notification, Overflow};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 
 use crate::event_handler::EventHandler;
-
-/// A batch of notifications, shared by all listeners.
-pub type Batch<V> = Arc<[Notification<V>]>;
 
 /// A handler that was slow counts as slow until it was quick with so many batches: it should not go back and forth.
 const SLOW_BATCHES: u8 = 16;

@@ -6,11 +6,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::Stream;
-use informer_core::BacklogOptions;
+use informer_core::{BacklogOptions, Batch};
 
 use crate::driver::Shared;
 use crate::error::SyncError;
-use crate::listener::{Batch, Listener};
+use crate::listener::Listener;
 use crate::registration::Seat;
 
 /// A stream of batches of notifications: everything that is cached at the beginning, then every change.

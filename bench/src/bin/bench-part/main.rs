@@ -10,8 +10,8 @@ use bytes::Bytes;
 use clap::{Parser, ValueEnum};
 use informer_bench::{Collection, Kind};
 use informer_core::{
-    ApplyOptions, Backlog, BacklogOptions, Delta, DeltaFifo, Indexer, Item, Notification, Object, ObjectKey,
-    ResourceVersion, Uid,
+    ApplyOptions, Backlog, BacklogOptions, Batch, Delta, DeltaFifo, Indexer, Item, Notification, Object,
+    ObjectKey, ResourceVersion, Uid,
 };
 use informer_wire::{Limits, ListSplitter, ObjectMeta};
 use k8s_openapi::api::core::v1::Pod;
@@ -176,7 +176,7 @@ fn fan_out(operations: usize) {
         let (old, new) = (item(number, 1).object, item(number, 2).object);
         Notification::Updated { old, new }
     };
-    let batch: Arc<[Notification<u64>]> = (0..BATCH).map(updated).collect();
+    let batch: Batch<u64> = Arc::new((0..BATCH).map(updated).collect());
     let mut handlers: Vec<_> = (0..HANDLERS).map(|_| Backlog::new(BacklogOptions::default(), SEED)).collect();
     for _ in 0..operations.div_ceil(BATCH * HANDLERS) {
         for handler in &mut handlers {

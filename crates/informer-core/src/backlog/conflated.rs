@@ -7,7 +7,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
-use crate::{LastState, Notification, Object, ObjectKey, ResourceVersion};
+use crate::{Batch, LastState, Notification, Object, ObjectKey, ResourceVersion};
 
 /// A list, linked through a slab, so that what vanishes leaves no hole; and a table by key.
 pub(super) struct Conflated<V> {
@@ -78,7 +78,7 @@ impl<V> Conflated<V> {
     }
 
     /// Takes the oldest nodes, up to this many.
-    pub(super) fn pop(&mut self, nodes: usize) -> Arc<[Notification<V>]> {
+    pub(super) fn pop(&mut self, nodes: usize) -> Batch<V> {
         let mut batch = Vec::with_capacity(nodes.min(self.len) + 1);
         for _ in 0..nodes {
             if self.head == NONE {
@@ -91,7 +91,7 @@ impl<V> Conflated<V> {
                 Content::Unused => unreachable!("the list names used nodes"),
             }
         }
-        batch.into()
+        Arc::new(batch)
     }
 
     fn add(&mut self, notification: &Notification<V>) {

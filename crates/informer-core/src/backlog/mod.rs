@@ -4,11 +4,10 @@ mod conflated;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
 
 use conflated::Conflated;
 
-use crate::Notification;
+use crate::Batch;
 
 /// What happens when a handler falls behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -76,7 +75,7 @@ const CONFLATED_BATCH: usize = 256;
 /// ```
 /// use informer_core::{Backlog, BacklogOptions, Notification};
 /// let mut backlog = Backlog::<()>::new(BacklogOptions::default(), 1);
-/// let batch = std::sync::Arc::from([Notification::Synced { version: 5.into() }]);
+/// let batch = std::sync::Arc::new(vec![Notification::Synced { version: 5.into() }]);
 /// backlog.push(std::sync::Arc::clone(&batch));
 /// assert_eq!(backlog.len(), 1);
 /// assert!(std::sync::Arc::ptr_eq(&backlog.pop().unwrap(), &batch));
@@ -87,7 +86,7 @@ pub struct Backlog<V> {
     options: BacklogOptions,
     hash_seed: u64,
     /// Empty while conflated.
-    batches: VecDeque<Arc<[Notification<V>]>>,
+    batches: VecDeque<Batch<V>>,
     /// Notifications in `batches`.
     waiting: usize,
     conflated: Option<Box<Conflated<V>>>,
@@ -123,7 +122,7 @@ impl<V> Backlog<V> {
     }
 
     /// Appends a batch. An empty one is ignored, and so is every one after a disconnection.
-    pub fn push(&mut self, batch: Arc<[Notification<V>]>) {
+    pub fn push(&mut self, batch: Batch<V>) {
         if batch.is_empty() || self.disconnected {
             return;
         }
@@ -140,7 +139,7 @@ impl<V> Backlog<V> {
     }
 
     /// Takes the oldest batch, never empty.
-    pub fn pop(&mut self) -> Option<Arc<[Notification<V>]>> {
+    pub fn pop(&mut self) -> Option<Batch<V>> {
         let Some(conflated) = &mut self.conflated else {
             let batch = self.batches.pop_front()?;
             self.waiting -= batch.len();

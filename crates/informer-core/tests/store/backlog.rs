@@ -66,7 +66,7 @@ fn drain(backlog: &mut Backlog<u32>) -> Vec<Told> {
 fn conflate(told: impl IntoIterator<Item = Told>) -> String {
     let mut backlog = backlog(0, Overflow::Conflate);
     for one in told {
-        backlog.push([one].into());
+        backlog.push(vec![one].into());
     }
     short(&drain(&mut backlog))
 }
@@ -74,15 +74,15 @@ fn conflate(told: impl IntoIterator<Item = Told>) -> String {
 #[test]
 fn batches_are_shared_and_kept_as_they_are_below_the_limit() {
     let mut backlog = backlog(3, Overflow::Conflate);
-    let batches: Vec<Arc<[Told]>> = vec![
-        (1..100).map(|number| a("x", number)).collect(),
-        [a("x", 1), u("x", 1, 2)].into(),
-        [d("x", 3)].into(),
+    let batches: Vec<Arc<Vec<Told>>> = vec![
+        Arc::new((1..100).map(|number| a("x", number)).collect()),
+        vec![a("x", 1), u("x", 1, 2)].into(),
+        vec![d("x", 3)].into(),
     ];
     for batch in &batches {
         backlog.push(Arc::clone(batch));
     }
-    backlog.push([].into());
+    backlog.push(Arc::default());
     assert_eq!((backlog.len(), backlog.is_conflated()), (102, false), "the oldest batch does not count");
     for batch in &batches {
         assert!(Arc::ptr_eq(&backlog.pop().unwrap(), batch));
@@ -105,7 +105,7 @@ fn net_change_of_one_object() {
 fn updates_merge_to_first_old_and_last_new() {
     let mut backlog = backlog(0, Overflow::Conflate);
     for (old, new) in [(1, 2), (2, 3), (3, 4)] {
-        backlog.push([u("x", old, new)].into());
+        backlog.push(vec![u("x", old, new)].into());
     }
     assert_eq!(describe_all(&drain(&mut backlog)), ["updated x@1 (u)#1 -> x@4 (u)#4"]);
 }
@@ -165,7 +165,7 @@ fn synced_comes_after_what_is_left_of_the_initial_list() {
 fn only_the_last_relisted_stays_after_all_it_speaks_of() {
     let mut backlog = backlog(0, Overflow::Conflate);
     for one in [s(), l(2), a("x", 3), l(4), a("y", 5), l(6)] {
-        backlog.push([one].into());
+        backlog.push(vec![one].into());
     }
     assert_eq!(describe_all(&drain(&mut backlog))[3..], ["relisted 6"]);
     assert_eq!(conflate([s(), l(2), a("x", 3), l(4), u("x", 3, 5)]), "S A5 L");
@@ -175,11 +175,11 @@ fn only_the_last_relisted_stays_after_all_it_speaks_of() {
 fn markers_that_were_taken_do_not_swallow_later_ones() {
     let mut backlog = backlog(0, Overflow::Conflate);
     let objects: Vec<Told> = (0..600).map(|number| a(&format!("n/{number}"), number + 1)).collect();
-    backlog.push([s(), l(2)].into());
+    backlog.push(vec![s(), l(2)].into());
     backlog.push(objects.into());
     assert_eq!(short(&backlog.pop().unwrap()[..3]), "S L A1");
     assert!(backlog.is_conflated());
-    backlog.push([s(), l(3)].into());
+    backlog.push(vec![s(), l(3)].into());
     let rest = drain(&mut backlog);
     assert_eq!(short(&rest[rest.len() - 3..]), "A600 S L");
 }
@@ -188,7 +188,7 @@ fn markers_that_were_taken_do_not_swallow_later_ones() {
 fn conflation_ends_when_the_handler_has_caught_up() {
     let mut backlog = backlog(1, Overflow::Conflate);
     for number in 1..=3 {
-        backlog.push([u("x", number, number + 1)].into());
+        backlog.push(vec![u("x", number, number + 1)].into());
     }
     assert!(backlog.is_conflated());
     assert_eq!(backlog.len(), 1);
@@ -196,7 +196,7 @@ fn conflation_ends_when_the_handler_has_caught_up() {
     assert_eq!((counters.conflations, counters.merged, counters.high_water), (1, 2, 3));
     assert_eq!(short(&drain(&mut backlog)), "U4");
 
-    let batch: Arc<[Told]> = [u("x", 4, 5), u("x", 5, 6)].into();
+    let batch = Arc::new(vec![u("x", 4, 5), u("x", 5, 6)]);
     backlog.push(Arc::clone(&batch));
     assert!(Arc::ptr_eq(&backlog.pop().unwrap(), &batch));
 }
@@ -204,8 +204,8 @@ fn conflation_ends_when_the_handler_has_caught_up() {
 #[test]
 fn backlog_that_comes_to_nothing_is_empty() {
     let mut backlog = backlog(0, Overflow::Conflate);
-    backlog.push([a("x", 1)].into());
-    backlog.push([d("x", 2)].into());
+    backlog.push(vec![a("x", 1)].into());
+    backlog.push(vec![d("x", 2)].into());
     assert!(backlog.is_empty() && !backlog.is_conflated() && backlog.pop().is_none());
     assert_eq!(backlog.counters().merged, 2);
 }
@@ -214,15 +214,15 @@ fn backlog_that_comes_to_nothing_is_empty() {
 fn endless_flapping_takes_bounded_room_and_the_rest_comes_in_pieces() {
     let mut backlog = backlog(10, Overflow::Conflate);
     for number in 0..600 {
-        backlog.push([a(&format!("n/{number}"), number + 1)].into());
+        backlog.push(vec![a(&format!("n/{number}"), number + 1)].into());
     }
     for _ in 0..5000 {
-        backlog.push([a("x", 1), d("x", 2)].into());
+        backlog.push(vec![a("x", 1), d("x", 2)].into());
     }
     assert_eq!(backlog.len(), 600);
     let first = backlog.pop().unwrap();
     assert!(first.len() < 600, "a piece, so that the rest can go on being merged");
-    backlog.push([u("n/599", 600, 700)].into());
+    backlog.push(vec![u("n/599", 600, 700)].into());
     let rest = drain(&mut backlog);
     assert_eq!(first.len() + rest.len(), 600);
     assert_eq!(short(&rest[rest.len() - 1..]), "A700");
@@ -233,10 +233,10 @@ fn full_backlog_blocks_and_loses_nothing() {
     let mut backlog = backlog(2, Overflow::Block);
     for number in 0..4 {
         assert!(!backlog.is_full());
-        backlog.push([u("x", number, number + 1)].into());
+        backlog.push(vec![u("x", number, number + 1)].into());
     }
     assert!(backlog.is_full());
-    backlog.push([u("x", 4, 5)].into());
+    backlog.push(vec![u("x", 4, 5)].into());
     assert_eq!(backlog.len(), 5);
     backlog.pop();
     assert!(backlog.is_full());
@@ -250,10 +250,10 @@ fn disconnected_backlog_is_empty_for_good() {
     let mut backlog = backlog(1, Overflow::Disconnect);
     for number in 0..3 {
         assert!(!backlog.is_disconnected());
-        backlog.push([u("x", number, number + 1)].into());
+        backlog.push(vec![u("x", number, number + 1)].into());
     }
     assert!(backlog.is_disconnected() && backlog.pop().is_none());
-    backlog.push([a("y", 1)].into());
+    backlog.push(vec![a("y", 1)].into());
     assert!(backlog.is_empty());
     assert_eq!(backlog.counters().high_water, 3);
 }

@@ -176,7 +176,7 @@ fn slow_handler_of_a_large_store_sees_the_last_state_of_everything() {
                 }
             }
         };
-        backlog.push([told].into());
+        backlog.push(vec![told].into());
         assert!(!backlog.is_conflated() || backlog.len() <= stored.len() + view.objects.len());
         if rng.below(600) == 0 {
             backlog.pop().iter().flat_map(|batch| batch.iter()).for_each(|told| view.see(told));

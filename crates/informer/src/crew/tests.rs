@@ -14,7 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What handlers are told here: numbers, as versions of relists.
 fn numbers(first: u64, count: u64) -> Batch<()> {
-    (first..first + count).map(|number| Notification::Relisted { version: number.into() }).collect()
+    let told = |number: u64| Notification::Relisted { version: number.into() };
+    Batch::new((first..first + count).map(told).collect())
 }
 
 fn number(version: &ResourceVersion) -> u64 {
