@@ -296,9 +296,7 @@ impl Sim {
         self.informer.prepare(|item| {
             let has = item.index_values.len();
             if has < indices {
-                let rest = index_values(&item.object.value, has..indices, mutant).into_vec();
-                let values = std::mem::take(&mut item.index_values).into_vec();
-                item.index_values = values.into_iter().chain(rest).collect();
+                item.index_values.append(index_values(&item.object.value, has..indices, mutant));
             }
         });
         let gone = (0..self.scopes.len()).any(|scope| self.informer.phase(scope) == Phase::ResourceGone);

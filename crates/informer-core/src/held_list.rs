@@ -77,12 +77,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{Deletion, Item, Object, Uid};
+    use crate::{Deletion, IndexValues, Item, Object, Uid};
 
     fn item(name: &str, version: u64) -> Item<()> {
         let key = ObjectKey::new("a", name);
         let object = Object { key, uid: Uid::new(name), version: version.into(), value: Arc::new(()) };
-        Item { object: Arc::new(object), index_values: Box::new([]) }
+        Item { object: Arc::new(object), index_values: IndexValues::default() }
     }
 
     fn identity(name: &str, version: u64) -> Identity {

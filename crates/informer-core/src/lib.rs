@@ -18,6 +18,7 @@ mod delta_fifo;
 mod event_correlator;
 mod expectations;
 mod held_list;
+mod index_values;
 mod indexer;
 mod informer;
 mod notification;
@@ -37,10 +38,11 @@ pub use event_correlator::{
     EventWrite, EventWriteId, EventWriteKind, EventWriteOutcome, Observed, Settled,
 };
 pub use expectations::{Expectation, Expectations};
+pub use index_values::{IndexValues, Values};
 pub use indexer::{ApplyOptions, IndexId, Indexer, Listed, ListedIntoIter, Retired, Snapshot};
 pub use informer::{HandlerId, Informer, InformerOptions, InformerOutput, MIN_RESYNC};
 pub use notification::{Batch, LastState, Notification};
-pub use object::{IndexValues, Item, KeyParseError, Object, ObjectKey, ResourceVersion, Uid};
+pub use object::{Item, KeyParseError, Object, ObjectKey, ResourceVersion, Uid};
 pub use rng::Rng;
 pub use selector::{Selector, SelectorParseError, SelectorParseErrorKind};
 pub use time::{Mono, Now};

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::IndexValues;
+
 /// Namespace and name of an object; cheap to clone.
 ///
 /// Cluster-scoped objects have the empty namespace. Keys order by namespace, then name.
@@ -284,12 +286,6 @@ impl<V> fmt::Debug for Object<V> {
         write!(f, "{}@{} ({})", self.key, self.version, self.uid)
     }
 }
-
-/// The values of one object under each index, by the index's position: computed outside, stored inside.
-///
-/// Shorter than the number of indices means that nobody computed the rest: the object is
-/// [`unindexed`](crate::Indexer::unindexed) there. No value is an empty slice.
-pub type IndexValues = Box<[Box<[Arc<str>]>]>;
 
 /// An object on its way into the store, with its index values.
 pub struct Item<V> {

@@ -9,22 +9,24 @@ use informer_core::{IndexId, IndexValues, Item, Listed, Object, ObjectKey};
 use crate::store::StoreShared;
 use crate::trouble::is_news;
 
-type Values = Box<[Arc<str>]>;
-
 struct IndexFunction<V> {
     name: String,
-    values: Box<dyn Fn(&V) -> Values + Send + Sync>,
+    /// Of this one index.
+    values: Box<dyn Fn(&V) -> IndexValues + Send + Sync>,
 }
+
+/// Removed ones leave their position.
+type Functions<V> = Vec<Option<Arc<IndexFunction<V>>>>;
 
 /// The index functions of one informer, by position. They run outside the store's lock.
 pub(crate) struct IndexRegistry<V> {
-    functions: RwLock<Vec<Option<Arc<IndexFunction<V>>>>>,
+    functions: RwLock<Arc<Functions<V>>>,
     errors: AtomicU64,
 }
 
 impl<V> IndexRegistry<V> {
     pub(crate) fn new() -> Self {
-        Self { functions: RwLock::new(Vec::new()), errors: AtomicU64::new(0) }
+        Self { functions: RwLock::default(), errors: AtomicU64::new(0) }
     }
 
     /// How often an index function has panicked.
@@ -34,28 +36,34 @@ impl<V> IndexRegistry<V> {
 
     /// The object's values under every index.
     pub(crate) fn values(&self, object: &Object<V>) -> IndexValues {
-        let functions = self.functions();
-        functions.iter().map(|function| self.call(function.as_deref(), object)).collect()
+        let mut values = IndexValues::default();
+        for function in self.functions().iter() {
+            values.append(self.call(function.as_deref(), object));
+        }
+        values
     }
 
     /// Adds what an item lacks that was decoded before an index was added.
     pub(crate) fn complete(&self, item: &mut Item<V>) {
         let functions = self.functions();
-        if item.index_values.len() < functions.len() {
-            let rest = &functions[item.index_values.len()..];
-            let mut values = std::mem::take(&mut item.index_values).into_vec();
-            values.extend(rest.iter().map(|function| self.call(function.as_deref(), &item.object)));
-            item.index_values = values.into();
+        for function in functions.iter().skip(item.index_values.len()) {
+            item.index_values.append(self.call(function.as_deref(), &item.object));
         }
     }
 
-    fn functions(&self) -> Vec<Option<Arc<IndexFunction<V>>>> {
-        self.functions.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn functions(&self) -> Arc<Functions<V>> {
+        Arc::clone(&self.functions.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A panic costs the object its place in this one index, nothing else.
-    fn call(&self, function: Option<&IndexFunction<V>>, object: &Object<V>) -> Values {
-        let Some(function) = function else { return Box::new([]) };
+    fn change(&self, change: impl FnOnce(&mut Functions<V>)) {
+        let mut functions = self.functions.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut functions));
+    }
+
+    /// The values under one index. A panic costs the object its place in this one, nothing else.
+    fn call(&self, function: Option<&IndexFunction<V>>, object: &Object<V>) -> IndexValues {
+        let nothing = || IndexValues::from_iter([[""; 0]]);
+        let Some(function) = function else { return nothing() };
         catch_unwind(AssertUnwindSafe(|| (function.values)(&object.value))).unwrap_or_else(|_panic| {
             let panics = self.errors.fetch_add(1, Ordering::Relaxed) + 1;
             let (index, key) = (&function.name, &object.key);
@@ -65,7 +73,7 @@ impl<V> IndexRegistry<V> {
             } else {
                 tracing::debug!(target: "informer::index", index, %key, panics, "index function panicked");
             }
-            Box::new([])
+            nothing()
         })
     }
 }
@@ -88,17 +96,18 @@ impl<V: Send + Sync + 'static> Index<V> {
     ) -> Self
     where
         I: IntoIterator,
-        I::Item: Into<Arc<str>>,
+        I::Item: AsRef<str>,
     {
-        let values = Box::new(move |value: &V| function(value).into_iter().map(Into::into).collect());
+        let values = Box::new(move |value: &V| IndexValues::from_iter([function(value)]));
         let function = Arc::new(IndexFunction { name: name.to_owned(), values });
-        registry.functions.write().unwrap_or_else(PoisonError::into_inner).push(Some(Arc::clone(&function)));
+        registry.change(|functions| functions.push(Some(Arc::clone(&function))));
         let id = store.write().add_index();
         let stored = store.read().unindexed(id);
         let values: Vec<_> = stored.iter().map(|object| registry.call(Some(&function), object)).collect();
         let mut indexer = store.write();
         for (object, values) in stored.iter().zip(values) {
-            indexer.set_index_values(id, &object.key, object, &values);
+            let values = values.iter().flatten();
+            indexer.set_index_values(id, &object.key, object, values);
         }
         drop(indexer);
         Self { id, name: name.into(), registry: Arc::clone(registry), store: Arc::clone(store) }
@@ -137,10 +146,8 @@ impl<V: Send + Sync + 'static> Index<V> {
 
     /// Removes the index for every holder of a handle: it finds nothing from now on.
     pub fn remove(self) {
-        let mut functions = self.registry.functions.write().unwrap_or_else(PoisonError::into_inner);
-        functions[self.id.0] = None;
+        self.registry.change(|functions| functions[self.id.0] = None);
         let retired = self.store.write().remove_index(self.id);
-        drop(functions);
         drop(retired);
     }
 }

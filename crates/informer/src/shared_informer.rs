@@ -244,7 +244,7 @@ impl<V: Send + Sync + 'static> SharedInformer<V> {
     pub fn add_index<I>(&self, name: &str, function: impl Fn(&V) -> I + Send + Sync + 'static) -> Index<V>
     where
         I: IntoIterator,
-        I::Item: Into<Arc<str>>,
+        I::Item: AsRef<str>,
     {
         let shared = &self.inner.shared;
         // Whoever holds the machine is the only one who writes to the store.

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use clap::{Parser, ValueEnum};
 use informer_bench::{Collection, Kind};
 use informer_core::{
-    ApplyOptions, Backlog, BacklogOptions, Batch, Delta, DeltaFifo, Indexer, Item, Notification, Object,
-    ObjectKey, ResourceVersion, Uid,
+    ApplyOptions, Backlog, BacklogOptions, Batch, Delta, DeltaFifo, IndexValues, Indexer, Item, Notification,
+    Object, ObjectKey, ResourceVersion, Uid,
 };
 use informer_wire::{Limits, ListSplitter, ObjectMeta};
 use k8s_openapi::api::core::v1::Pod;
@@ -121,8 +121,7 @@ fn item(number: usize, version: u64) -> Item<u64> {
     let uid = Uid::new(&format!("ebbfc665-3393-49c4-93f5-{number:012}"));
     let object = Object { key, uid, version: ResourceVersion::from(version), value: Arc::new(version) };
     let values = [format!("node-{}", number % 30), format!("app-{}", number % 40)];
-    let index_values =
-        values.map(|value| vec![Arc::from(value)].into_boxed_slice()).to_vec().into_boxed_slice();
+    let index_values = values.map(|value| [value]).into_iter().collect();
     Item { object: Arc::new(object), index_values }
 }
 
@@ -141,7 +140,7 @@ fn updates() -> Vec<Vec<Item<u64>>> {
 
 /// Without index values, whose copies would cost more than the queue.
 fn bare(item: Item<u64>) -> Item<u64> {
-    Item { index_values: Box::default(), ..item }
+    Item { index_values: IndexValues::default(), ..item }
 }
 
 fn fifo(operations: usize) {

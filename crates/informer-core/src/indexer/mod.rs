@@ -48,7 +48,7 @@ pub struct IndexId(pub usize);
 ///     version: 5.into(),
 ///     value: Arc::new("a pod"),
 /// });
-/// let index_values = Box::new([Box::from([Arc::from("node-7")])]);
+/// let index_values = [["node-7"]].into_iter().collect();
 /// let added = Delta::Added(Item { object, index_values });
 /// let notifications = pods.apply([added], ApplyOptions::default());
 ///
@@ -248,13 +248,15 @@ impl<V> Indexer<V> {
         index: IndexId,
         key: &ObjectKey,
         expected: &Arc<Object<V>>,
-        values: &[Arc<str>],
+        values: impl IntoIterator<Item: AsRef<str>>,
     ) -> bool {
         let Some(slot) = self.find(key.namespace(), key.name()) else { return false };
         if !Arc::ptr_eq(self.slab.object(slot), expected) {
             return false;
         }
         let Some(Some(own)) = self.indices.get_mut(index.0) else { return false };
+        let values = IndexValues::from_iter([values]);
+        let values = values.get(0).expect("the values under one index");
         own.set(&self.hasher, slot, values, expected, &mut self.retired);
         self.retired.lists.clear();
         true
@@ -333,8 +335,9 @@ fn set_values<V>(
     object: &Object<V>,
     retired: &mut Retired<V>,
 ) {
-    for (position, index) in indices.iter_mut().enumerate() {
-        match (index, values.get(position)) {
+    let mut values = values.iter();
+    for index in indices {
+        match (index, values.next()) {
             (Some(index), Some(values)) => index.set(hasher, slot, values, object, retired),
             (Some(index), None) => index.set_unknown(slot, retired),
             (None, _) => {}

@@ -11,6 +11,7 @@ use hashbrown::hash_table::Entry;
 
 use super::listed::{Listed, Retired, SharedList};
 use crate::Object;
+use crate::index_values::Values;
 
 /// Buckets of slot numbers by value, with back positions, so that a slot leaves a bucket in constant time.
 pub(super) struct ValueIndex<V> {
@@ -93,27 +94,26 @@ impl<V> ValueIndex<V> {
         &mut self,
         hasher: &FixedState,
         slot: u32,
-        values: &[Arc<str>],
+        mut values: Values<'_>,
         object: &Object<V>,
         retired: &mut Retired<V>,
     ) {
         self.grow_to(slot);
-        match (values, &self.links[slot as usize]) {
-            ([], Links::None) => {}
-            ([value], Links::One(link)) if self.has_value(*link, value) => {
-                let link = *link;
+        if values.len() > 1 {
+            let mut wanted: Vec<u32> = values.map(|value| self.bucket_of(hasher, value)).collect();
+            wanted.sort_unstable();
+            wanted.dedup();
+            return self.relink(slot, &wanted, Some(object), retired);
+        }
+        match (values.next(), &self.links[slot as usize]) {
+            (None, Links::None) => {}
+            (None, _) => self.relink(slot, &[], Some(object), retired),
+            (Some(value), &Links::One(link)) if *self.bucket(link.bucket).value == *value => {
                 self.renew(link, object, retired);
             }
-            ([value], _) => {
-                let bucket = self.bucket_of(hasher, value, || Arc::clone(value));
+            (Some(value), _) => {
+                let bucket = self.bucket_of(hasher, value);
                 self.relink(slot, &[bucket], Some(object), retired);
-            }
-            (values, _) => {
-                let mut wanted: Vec<u32> =
-                    values.iter().map(|value| self.bucket_of(hasher, value, || Arc::clone(value))).collect();
-                wanted.sort_unstable();
-                wanted.dedup();
-                self.relink(slot, &wanted, Some(object), retired);
             }
         }
     }
@@ -138,7 +138,7 @@ impl<V> ValueIndex<V> {
         retired: &mut Retired<V>,
     ) {
         self.grow_to(slot);
-        let bucket = self.bucket_of(hasher, value, || value.into());
+        let bucket = self.bucket_of(hasher, value);
         self.relink(slot, &[bucket], Some(object), retired);
     }
 
@@ -204,11 +204,6 @@ impl<V> ValueIndex<V> {
         found.map(|&bucket| self.bucket(bucket))
     }
 
-    fn has_value(&self, link: Link, value: &Arc<str>) -> bool {
-        let own = &self.bucket(link.bucket).value;
-        Arc::ptr_eq(own, value) || own == value
-    }
-
     fn bucket(&self, bucket: u32) -> &Bucket<V> {
         self.buckets[bucket as usize].as_ref().expect("a bucket named by the table or a link exists")
     }
@@ -220,7 +215,7 @@ impl<V> ValueIndex<V> {
     }
 
     /// The bucket of a value, made if there is none; the caller puts a member into it.
-    fn bucket_of(&mut self, hasher: &FixedState, value: &str, owned: impl FnOnce() -> Arc<str>) -> u32 {
+    fn bucket_of(&mut self, hasher: &FixedState, value: &str) -> u32 {
         let hash = hasher.hash_one(value);
         let buckets = &mut self.buckets;
         let get = |buckets: &[Option<Bucket<V>>], bucket: u32| {
@@ -231,7 +226,7 @@ impl<V> ValueIndex<V> {
             Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(entry) => {
                 let bucket =
-                    Some(Bucket { value: owned(), hash, members: Vec::new(), list: SharedList::new() });
+                    Some(Bucket { value: value.into(), hash, members: Vec::new(), list: SharedList::new() });
                 let number = self.free.pop().unwrap_or_else(|| {
                     buckets.push(None);
                     u32::try_from(buckets.len() - 1).expect("an index holds fewer than 2^32 values")

@@ -29,14 +29,12 @@ pub(crate) fn simple(name: &str, version: u32) -> Arc<Obj> {
 }
 
 pub(crate) fn plain(object: &Arc<Obj>) -> Item<u32> {
-    Item { object: Arc::clone(object), index_values: Box::new([]) }
+    Item { object: Arc::clone(object), index_values: Default::default() }
 }
 
 /// An item with values under each index, by position.
 pub(crate) fn indexed(object: &Arc<Obj>, values: &[&[&str]]) -> Item<u32> {
-    let index_values =
-        values.iter().map(|values| values.iter().map(|&value| Arc::from(value)).collect()).collect();
-    Item { object: Arc::clone(object), index_values }
+    Item { object: Arc::clone(object), index_values: values.iter().copied().collect() }
 }
 
 pub(crate) fn added(name: &str, version: u32) -> Delta<u32> {

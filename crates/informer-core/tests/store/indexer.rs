@@ -238,8 +238,7 @@ fn late_index_is_filled_and_catches_up() {
 
     // While somebody computes their values, one object changes with values, another one appears without.
     apply(&mut store, [Delta::Updated(indexed(&simple("x", 3), &[&["new"]])), added("z", 4)]);
-    let set: Vec<_> =
-        old.iter().map(|old| store.set_index_values(index, &old.key, old, &["old".into()])).collect();
+    let set: Vec<_> = old.iter().map(|old| store.set_index_values(index, &old.key, old, ["old"])).collect();
     assert_eq!(set, [false, true]);
     let left: Vec<_> = store.unindexed(index).iter().map(|object| object.key.to_string()).collect();
     assert_eq!(left, ["z"]);
@@ -259,7 +258,7 @@ fn removed_index_is_empty_and_its_position_is_not_used_again() {
     apply(&mut store, [Delta::Added(indexed(&simple("y", 2), &[&["a"], &["b"]]))]);
     assert_eq!(store.by_index(first, "a").len(), 0);
     assert_eq!(store.index_keys(IndexId(1), "b"), [key("y")]);
-    assert!(!store.set_index_values(first, &key("y"), &store.get("", "y").unwrap().clone(), &[]));
+    assert!(!store.set_index_values(first, &key("y"), &store.get("", "y").unwrap().clone(), [""; 0]));
 }
 
 #[test]
@@ -285,7 +284,7 @@ fn debug_output_shows_no_value() {
         version: 1.into(),
         value: Arc::new("hunter2"),
     };
-    let item = informer_core::Item { object: Arc::new(secret), index_values: Box::new([]) };
+    let item = informer_core::Item { object: Arc::new(secret), index_values: Default::default() };
     let told: Vec<Notification<&str>> = store.apply([Delta::Added(item)], ApplyOptions::default());
     let text = format!("{store:?} {:?} {told:?}", store.snapshot());
     assert!(!text.contains("hunter2"), "{text}");

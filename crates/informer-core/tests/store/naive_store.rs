@@ -86,7 +86,7 @@ impl NaiveStore {
     fn put(&mut self, item: &Item<u32>, may_go_back: bool, options: ApplyOptions) -> Vec<Notification<u32>> {
         let new = item.object.clone();
         let values =
-            (0..self.indices.len()).map(|at| item.index_values.get(at).map(|values| values.to_vec()));
+            (0..self.indices.len()).map(|at| Some(item.index_values.get(at)?.map(Arc::from).collect()));
         let row = Row { object: new.clone(), stale: false, values: values.collect() };
         let added = Notification::Added { object: new.clone(), in_initial_list: options.in_initial_list };
         let Some(at) = self.find(&new.key) else {

@@ -22,7 +22,7 @@ pub(super) fn item(text: &str) -> ListItem<u64> {
         ("~", rest) => ListItem::Undecodable(identity(rest), "bad field".into()),
         ("=", rest) => ListItem::Unchanged(object(rest)),
         ("!", _) => ListItem::Unreadable("no name".into()),
-        _ => ListItem::Decoded(Item { object: object(text), index_values: Box::default() }),
+        _ => ListItem::Decoded(Item { object: object(text), index_values: Default::default() }),
     }
 }
 
