@@ -72,6 +72,35 @@ impl WatchEvent {
     pub fn parse(line: &Bytes) -> Result<Self, WireError> {
         parse(line).map_err(|error| error.within("watch event"))
     }
+
+    /// What [`parse`](Self::parse) finds, if the line looks as servers write it, without looking for the end of the object: that
+    /// takes as long as a scan of the object, which is what comes next.
+    ///
+    /// Only for ADDED, MODIFIED and DELETED. The guess is right if [`ObjectMeta::scan`](crate::ObjectMeta::scan) can read the
+    /// object; if it cannot, `parse` may still find another. (`parse` wants one level less of nesting.)
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use informer_wire::{ObjectMeta, WatchEvent};
+    ///
+    /// let line = Bytes::from_static(br#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#);
+    /// assert_eq!(WatchEvent::guess(&line), WatchEvent::parse(&line).ok());
+    ///
+    /// let line = Bytes::from_static(br#"{"type":"ADDED","object":{"metadata":{"name":"a"}},"more":{}}"#);
+    /// assert!(ObjectMeta::scan(&WatchEvent::guess(&line).unwrap().object).is_err());
+    /// ```
+    pub fn guess(line: &Bytes) -> Option<Self> {
+        let rest = line.strip_prefix(br#"{"type":""#)?.strip_suffix(b"}")?;
+        let usual = [
+            (EventKind::Added, &b"ADDED"[..]),
+            (EventKind::Modified, b"MODIFIED"),
+            (EventKind::Deleted, b"DELETED"),
+        ];
+        let (kind, rest) =
+            usual.into_iter().find_map(|(kind, text)| Some((kind, rest.strip_prefix(text)?)))?;
+        let object = rest.strip_prefix(br#"","object":"#)?;
+        object.starts_with(b"{").then(|| Self { kind, object: line.slice_ref(object) })
+    }
 }
 
 fn parse(line: &Bytes) -> Result<WatchEvent, WireError> {

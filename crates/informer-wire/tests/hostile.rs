@@ -114,7 +114,13 @@ fn events(pieces: &[Bytes]) -> Vec<Result<WatchEvent, WireError>> {
             match frames.next_frame() {
                 Ok(Some(line)) => {
                     assert!(line.len() <= 200 && !line.contains(&b'\n'));
-                    events.push(WatchEvent::parse(&line));
+                    let event = WatchEvent::parse(&line);
+                    if let Some(guess) = WatchEvent::guess(&line)
+                        && ObjectMeta::scan(&guess.object).is_ok()
+                    {
+                        assert_eq!(event.as_ref(), Ok(&guess), "a guess that can be read is right");
+                    }
+                    events.push(event);
                 }
                 Ok(None) => break,
                 Err(error) => {

@@ -4,7 +4,7 @@ mod common;
 
 use bytes::Bytes;
 use common::{Node, Style, any_chunking, any_node, any_text, chunks, object, without_duplicates};
-use informer_wire::{EventKind, Limits, WatchEvent, WatchFrames, WireError, WireErrorKind};
+use informer_wire::{EventKind, Limits, ObjectMeta, WatchEvent, WatchFrames, WireError, WireErrorKind};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -94,6 +94,36 @@ fn the_known_types_are_known() {
     for (name, kind) in kinds {
         let event = parse(&format!(r#"{{"object":null,"type":"{name}"}}"#)).unwrap();
         assert_eq!((event.kind, &event.object[..]), (kind, &b"null"[..]));
+    }
+}
+
+#[test]
+fn lines_as_servers_write_them_are_guessed() {
+    for kind in ["ADDED", "MODIFIED", "DELETED"] {
+        let line = Bytes::from(format!(r#"{{"type":"{kind}","object":{{"metadata":{{"name":"a"}}}}}}"#));
+        let guess = WatchEvent::guess(&line).unwrap();
+        assert_eq!(Ok(&guess), WatchEvent::parse(&line).as_ref());
+        assert!(line.as_ptr_range().contains(&guess.object.as_ptr()));
+    }
+}
+
+#[test]
+fn lines_of_another_look_are_not_guessed() {
+    for line in [
+        "",
+        "{}",
+        r#"{"type":"BOOKMARK","object":{}}"#,
+        r#"{"type":"ERROR","object":{}}"#,
+        r#"{"type":"ADDED2","object":{}}"#,
+        r#"{"type":"ADDED","object":null}"#,
+        r#"{"type":"ADDED","object":{}"#,
+        r#"{"type":"ADDED","object":{}} "#,
+        r#"{"type": "ADDED","object":{}}"#,
+        r#"{"object":{},"type":"ADDED"}"#,
+    ] {
+        let guess = WatchEvent::guess(&Bytes::from_static(line.as_bytes()));
+        let readable = guess.filter(|guess| ObjectMeta::scan_unnamed(&guess.object).is_ok());
+        assert_eq!(readable, None, "{line}");
     }
 }
 

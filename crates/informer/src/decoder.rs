@@ -36,6 +36,8 @@ pub(crate) struct Decoder<V> {
 pub(crate) enum RawItem {
     Listed(Bytes),
     Event(informer_wire::WatchEvent),
+    /// Where the object ends has been guessed; with the whole line.
+    Guessed(informer_wire::WatchEvent, Bytes),
     /// A line that is no event.
     Malformed(Arc<str>),
 }
@@ -44,7 +46,7 @@ impl RawItem {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Listed(bytes) => bytes.len(),
-            Self::Event(event) => event.object.len(),
+            Self::Event(event) | Self::Guessed(event, _) => event.object.len(),
             Self::Malformed(_) => 0,
         }
     }
@@ -54,6 +56,25 @@ impl<V: Send + Sync + 'static> Decoder<V> {
     /// One item of a list.
     pub(crate) fn item(&self, bytes: &[u8], scratch: &mut Scratch) -> ListItem<V> {
         self.identify(bytes, true, scratch)
+    }
+
+    /// One line of a watch of which we guessed where the object ends.
+    pub(crate) fn guessed_event(
+        &self,
+        event: &informer_wire::WatchEvent,
+        line: &Bytes,
+        initial: bool,
+        scratch: &mut Scratch,
+    ) -> WatchEvent<V> {
+        match self.event(event, initial, scratch) {
+            WatchEvent::Added(ListItem::Unreadable(_))
+            | WatchEvent::Modified(ListItem::Unreadable(_))
+            | WatchEvent::Deleted(ListItem::Unreadable(_)) => match informer_wire::WatchEvent::parse(line) {
+                Ok(event) => self.event(&event, initial, scratch),
+                Err(error) => WatchEvent::Malformed(error.to_string().into()),
+            },
+            read => read,
+        }
     }
 
     /// One line of a watch; `initial` while the initial events of a WatchList come, which may be known already.

@@ -232,9 +232,12 @@ impl<V: Send + Sync + 'static> Reader<V> {
             Framing::Watch { frames, .. } => {
                 frames.push(data);
                 while let Some(line) = frames.next_frame().map_err(|error| failure::malformed(&error))? {
-                    let item = match informer_wire::WatchEvent::parse(&line) {
-                        Ok(event) => RawItem::Event(event),
-                        Err(error) => RawItem::Malformed(error.to_string().into()),
+                    let item = match informer_wire::WatchEvent::guess(&line) {
+                        Some(event) => RawItem::Guessed(event, line),
+                        None => match informer_wire::WatchEvent::parse(&line) {
+                            Ok(event) => RawItem::Event(event),
+                            Err(error) => RawItem::Malformed(error.to_string().into()),
+                        },
                     };
                     self.raw_bytes += item.len();
                     self.raw.push(item);
@@ -318,7 +321,7 @@ impl<V> Drop for Reader<V> {
     }
 }
 
-/// Past this one, events bring changes: an "unchanged" one would be a lie of the server's, to be looked at.
+/// Past this one, events bring changes: an "unchanged" one would be a lie of the server's, to be looked at. Never a guess.
 fn ends_initial_events(item: &RawItem) -> bool {
     matches!(item, RawItem::Event(event) if event.kind == EventKind::Bookmark)
 }
@@ -335,7 +338,7 @@ fn decode<V: Send + Sync + 'static>(
                 .into_iter()
                 .map(|item| match item {
                     RawItem::Listed(bytes) => decoder.item(&bytes, scratch),
-                    RawItem::Event(event) => decoder.item(&event.object, scratch),
+                    RawItem::Event(_) | RawItem::Guessed(..) => unreachable!("a list has items"),
                     RawItem::Malformed(reason) => ListItem::Unreadable(reason),
                 })
                 .collect(),
@@ -346,6 +349,7 @@ fn decode<V: Send + Sync + 'static>(
             for item in items {
                 events.push(match &item {
                     RawItem::Event(event) => decoder.event(event, initial, scratch),
+                    RawItem::Guessed(event, line) => decoder.guessed_event(event, line, initial, scratch),
                     RawItem::Malformed(reason) => WatchEvent::Malformed(Arc::clone(reason)),
                     RawItem::Listed(_) => unreachable!("a watch has events"),
                 });

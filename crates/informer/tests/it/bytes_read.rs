@@ -104,6 +104,35 @@ async fn an_endless_line_is_an_error_not_a_memory_leak() {
     assert_eq!(informer.store().len(), 1);
 }
 
+/// Where the object of a line ends is guessed at first: these lines look as the guess expects, and are others.
+#[tokio::test(start_paused = true)]
+async fn a_line_with_more_than_type_and_object_is_read_to_the_end() {
+    let server = TestServer::new();
+    let version = put(&server, "a", "1");
+    let ghost = |name: &str, rest: &str| {
+        let mut object = config_map(name, "2");
+        object["metadata"]["resourceVersion"] = json!(version.to_string());
+        format!("{{\"type\":\"ADDED\",\"object\":{object}{rest}}}\n")
+    };
+    let lines = ghost("more", r#","note":{"metadata":{"name":"none"}}"#) + &ghost("spaced", " ");
+    server.fault_once(Verb::Watch, "configmaps", Fault::InjectBytes { after_events: 0, bytes: lines.into() });
+    let informer = listed(config_maps(&server)).build().unwrap();
+    informer.start();
+    informer.wait_for_sync(LIMIT).await.unwrap();
+    eventually("both are there", || informer.store().len() == 3).await;
+    assert_eq!(data(&informer.lister().namespace("default").get("more").unwrap()), "2");
+
+    let twice = ghost("twice", r#","object":{"metadata":{"name":"other"}}"#);
+    server.fault_once(Verb::Watch, "configmaps", Fault::InjectBytes { after_events: 0, bytes: twice.into() });
+    server.end_watches("configmaps").unwrap();
+    let unread = || informer.status().last_error.is_some_and(|error| error.contains("could not be read"));
+    eventually("it is reported", unread).await;
+    caught_up(&informer, &server).await;
+    let mut known: Vec<_> = informer.store().keys().iter().map(|key| key.name().to_owned()).collect();
+    known.sort_unstable();
+    assert_eq!(known, ["a", "more", "spaced"], "of two objects in a line, neither is believed");
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_no_list_deletes_nothing() {
     let server = TestServer::new();
