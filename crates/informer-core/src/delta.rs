@@ -112,6 +112,8 @@ pub enum Entry<V> {
     Undecodable(Box<Identity>),
 }
 
+const _: () = assert!(size_of::<Entry<()>>() == 32);
+
 impl<V> Entry<V> {
     /// The key of the item.
     pub fn key(&self) -> &ObjectKey {

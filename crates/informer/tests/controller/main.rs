@@ -3,6 +3,8 @@
 mod expectations;
 mod finalizers;
 mod lifecycle;
+#[path = "../it/log.rs"]
+mod log;
 mod logs;
 mod predicates;
 mod relations;
