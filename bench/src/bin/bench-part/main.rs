@@ -161,13 +161,17 @@ fn indexer(operations: usize) {
     let mut indexer = Indexer::new(SEED);
     indexer.add_index();
     indexer.add_index();
-    let added: Vec<Delta<u64>> = (0..OBJECTS).map(|number| Delta::Added(item(number, 1))).collect();
-    indexer.apply(added, ApplyOptions::default());
+    let added: Vec<_> = (0..OBJECTS).map(|number| item(number, 1)).collect();
+    // Or else the end of each object would be counted too.
+    let kept = |item: &Item<u64>| Arc::clone(&item.object);
+    let objects: Vec<_> = added.iter().chain(updates.iter().flatten()).map(kept).collect();
+    indexer.apply(added.into_iter().map(Delta::Added), ApplyOptions::default());
     let updates: Vec<Vec<_>> =
         updates.into_iter().map(|batch| batch.into_iter().map(Delta::Updated).collect()).collect();
     for batch in updates.into_iter().take(operations.div_ceil(BATCH)) {
         black_box(indexer.apply(batch, ApplyOptions::default()));
     }
+    black_box(objects);
 }
 
 fn fan_out(operations: usize) {
