@@ -2,8 +2,10 @@
 
 mod collection;
 mod lines;
+mod part;
 mod template;
 
 pub use collection::{Collection, Kind};
 pub use lines::{Lines, say};
+pub use part::Part;
 pub use template::Template;
