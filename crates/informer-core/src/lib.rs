@@ -26,6 +26,7 @@ mod notification;
 mod object;
 mod rng;
 mod selector;
+mod slot_entry;
 mod time;
 mod work_queue;
 

@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use crate::slot_entry::{SlotEntry, table_hash};
 use crate::{Entry, Identity, Mono, ObjectKey, ResourceVersion};
 
 /// The beginning of a WatchList, up to its end bookmark.
@@ -13,7 +14,7 @@ pub(super) struct InitialEvents<V> {
     pub(super) version: Option<ResourceVersion>,
     /// In order of arrival; a deleted one leaves a hole.
     slots: Vec<Option<Slot<V>>>,
-    by_key: HashTable<Place>,
+    by_key: HashTable<SlotEntry>,
     hasher: FixedState,
     /// False once an item could not be identified.
     pub(super) complete: bool,
@@ -27,23 +28,6 @@ struct Slot<V> {
     entry: Entry<V>,
     /// A newer version than `entry`, which could not be decoded.
     undecodable: Option<Box<Identity>>,
-}
-
-/// Where a key's slot is; with half of the key's hash, so that the table grows without a look at the keys.
-struct Place {
-    hash: u32,
-    slot: u32,
-}
-
-impl Place {
-    fn full_hash(&self) -> u64 {
-        widen(self.hash)
-    }
-}
-
-/// The table looks at both ends of a hash.
-fn widen(hash: u32) -> u64 {
-    u64::from(hash) << 32 | u64::from(hash)
 }
 
 impl<V> InitialEvents<V> {
@@ -67,7 +51,7 @@ impl<V> InitialEvents<V> {
     /// Takes an object in, in place of what is known of its key.
     pub(super) fn put(&mut self, entry: Entry<V>, now: Mono) {
         let hash = self.hash(entry.key());
-        let known = self.by_key.find(widen(hash), |place| self.is_at(place, entry.key()));
+        let known = self.by_key.find(table_hash(hash), |place| self.is_at(place, entry.key()));
         let slot = known.and_then(|place| self.slots[place.slot as usize].as_mut());
         match (slot, entry) {
             (Some(slot), Entry::Undecodable(identity)) if matches!(slot.entry, Entry::Object(_)) => {
@@ -77,7 +61,7 @@ impl<V> InitialEvents<V> {
             (Some(slot), entry) => *slot = Slot { entry, undecodable: None },
             (None, entry) => {
                 let slot = u32::try_from(self.slots.len()).expect("a collection has fewer than 2^32 objects");
-                self.by_key.insert_unique(widen(hash), Place { hash, slot }, Place::full_hash);
+                self.by_key.insert_unique(table_hash(hash), SlotEntry { slot, hash }, SlotEntry::table_hash);
                 self.slots.push(Some(Slot { entry, undecodable: None }));
                 self.new_key_at = now;
             }
@@ -85,7 +69,7 @@ impl<V> InitialEvents<V> {
     }
 
     pub(super) fn remove(&mut self, key: &ObjectKey) {
-        let hash = widen(self.hash(key));
+        let hash = table_hash(self.hash(key));
         let (by_key, slots) = (&mut self.by_key, &mut self.slots);
         if let Ok(found) = by_key.find_entry(hash, |place| is_key_of(&slots[place.slot as usize], key)) {
             let (place, _) = found.remove();
@@ -114,7 +98,7 @@ impl<V> InitialEvents<V> {
         self.hasher.hash_one(key) as u32
     }
 
-    fn is_at(&self, place: &Place, key: &ObjectKey) -> bool {
+    fn is_at(&self, place: &SlotEntry, key: &ObjectKey) -> bool {
         is_key_of(&self.slots[place.slot as usize], key)
     }
 }

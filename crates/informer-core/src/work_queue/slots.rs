@@ -7,6 +7,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 use super::Priority;
+use crate::slot_entry::{SlotEntry, table_hash};
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -80,18 +81,6 @@ impl<K> Slot<K> {
     }
 }
 
-/// A slot in the key table. With half of its key's hash, so that growing the table does not look at every slot.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    slot: u32,
-    hash: u32,
-}
-
-/// What the table wants: it takes the place from the lower bits and a tag from the uppermost.
-fn widened(hash: u32) -> u64 {
-    u64::from(hash) << 32 | u64::from(hash)
-}
-
 /// Hashes keys as one queue does: a copy of it works beside the queue's lock.
 #[derive(Clone, Debug)]
 pub struct KeyHasher(FixedState);
@@ -113,7 +102,7 @@ impl KeyHasher {
 #[repr(C)]
 pub(super) struct Slots<K> {
     slots: Vec<Slot<K>>,
-    table: HashTable<Entry>,
+    table: HashTable<SlotEntry>,
     vacant: u32,
     serial: u32,
     len: usize,
@@ -175,7 +164,7 @@ impl<K> Slots<K> {
         slot.key = None;
         slot.next = vacant;
         let hash = slot.hash;
-        let entry = self.table.find_entry(widened(hash), |own| own.slot == index);
+        let entry = self.table.find_entry(table_hash(hash), |own| own.slot == index);
         entry.expect("a key in use is in the table").remove();
         self.vacant = index;
         self.len -= 1;
@@ -209,8 +198,8 @@ impl<K: Hash + Eq> Slots<K> {
 
     #[inline]
     fn find_hashed(&self, hash: KeyHash, key: &K) -> Option<u32> {
-        let same = |own: &Entry| own.hash == hash.0 && self[own.slot].key.as_ref() == Some(key);
-        self.table.find(widened(hash.0), same).map(|own| own.slot)
+        let same = |own: &SlotEntry| own.hash == hash.0 && self[own.slot].key.as_ref() == Some(key);
+        self.table.find(table_hash(hash.0), same).map(|own| own.slot)
     }
 
     /// The key's slot, a new one if it has none. Nothing holds it yet.
@@ -233,8 +222,8 @@ impl<K: Hash + Eq> Slots<K> {
         let slot = &mut self[index];
         // What else a vacant slot says is what a key begins with.
         (slot.key, slot.hash, slot.serial) = (Some(key), hash.0, serial);
-        let entry = Entry { slot: index, hash: hash.0 };
-        self.table.insert_unique(widened(hash.0), entry, |own| widened(own.hash));
+        let entry = SlotEntry { slot: index, hash: hash.0 };
+        self.table.insert_unique(table_hash(hash.0), entry, SlotEntry::table_hash);
         self.len += 1;
         index
     }
